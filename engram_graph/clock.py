@@ -1,0 +1,106 @@
+"""Time and ids: aware UTC instants, dates that mean a day, time-ordered ids.
+
+Every instant inside the package is an aware ``datetime`` in UTC. Text is parsed here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import uuid
+from datetime import UTC, date, datetime, timedelta
+
+from engram_graph.errors import InputError
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_AGO = re.compile(r"(\d{1,5}) (day|week)s? ago")
+_lock = threading.Lock()
+_last = datetime.min.replace(tzinfo=UTC)
+
+
+def now() -> datetime:
+    """The wall clock in UTC, strictly increasing within a process (microseconds).
+
+    Two records made in a row never share an instant, so recording order is an order.
+    """
+    global _last
+    with _lock:
+        _last = max(datetime.now(UTC), _last + timedelta(microseconds=1))
+        return _last
+
+
+def new_id() -> str:
+    """A UUIDv7: sorts by creation time, safe to make anywhere."""
+    import uuid_utils
+
+    return str(uuid_utils.uuid7())
+
+
+def derived_id(*parts: str) -> str:
+    """A UUIDv5 of ``parts``: the same parts give the same id, in every process."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, "\x1f".join(parts)))
+
+
+def instant(value: datetime | date | str, field: str = "date") -> datetime:
+    """Any accepted form of a moment, as aware UTC.
+
+    Args:
+        value: an aware datetime; a date (that day's 00:00Z); or ISO 8601 text of either.
+        field: the argument's name, for the error.
+
+    Raises:
+        InputError: no such date, an unknown form, or a datetime without a zone.
+    """
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            if _DATE.fullmatch(text):
+                value = date.fromisoformat(text)
+            else:
+                value = datetime.fromisoformat(text)
+        except ValueError:
+            raise InputError(
+                f"{field} is not a date: {value!r}",
+                hint="Use ISO 8601, such as 2025-03-04 or 2025-03-04T09:00:00Z.",
+                field=field,
+            ) from None
+    if isinstance(value, datetime):
+        if value.tzinfo is None or value.utcoffset() is None:
+            raise InputError(
+                f"{field} has no time zone: {value.isoformat()}",
+                hint="Add one, such as Z or +02:00; a date alone means midnight UTC.",
+                field=field,
+            )
+        try:
+            return value.astimezone(UTC)
+        except OverflowError:
+            raise InputError(f"{field} is out of range: {value.isoformat()}", field=field) from None
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
+    raise InputError(f"{field} must be a datetime, a date or ISO text", field=field)
+
+
+def relative_instant(text: str, said_at: datetime) -> datetime | None:
+    """What a draft's ``when`` means, counted from the day of the message; None if unknown.
+
+    Understands ISO 8601, today, yesterday, tomorrow, ``N days ago`` and ``N weeks ago``.
+    """
+    plain = text.strip().lower()
+    if not plain:
+        return None
+    midnight = said_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    words = {"today": 0, "yesterday": -1, "tomorrow": 1}
+    try:
+        if plain in words:
+            return midnight + timedelta(days=words[plain])
+        if found := _AGO.fullmatch(plain):
+            days = int(found[1]) * (7 if found[2] == "week" else 1)
+            return midnight - timedelta(days=days)
+    except OverflowError:
+        return None
+    if found := re.fullmatch(r"(\d{4})(?:-(\d{2}))?", plain):  # a year, or a year and month
+        plain = f"{found[1]}-{found[2] or '01'}-01"
+    try:
+        return instant(plain.upper())
+    except InputError:
+        return None

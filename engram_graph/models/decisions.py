@@ -1,0 +1,168 @@
+"""Questions put to a decider, its answers, and the judgements that follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from engram_graph.models.facts import Draft, Fact, Record
+from engram_graph.vocabulary import ClosedReason, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One narrow question about a new fact, or about a pair.
+
+    Attributes:
+        name: such as ``worth_remembering`` or ``relation_to_candidate``.
+        type: ``noul`` (probability of yes) or ``choice`` (one probability per option).
+        candidate: the fact compared with, for questions on a pair.
+        options: the choice's labels in their fixed order.
+        version: of the wording; part of each decision.
+    """
+
+    name: str
+    type: Literal["noul", "choice"]
+    candidate: Fact | None = None
+    options: tuple[str, ...] = ()
+    version: int = 1
+
+    @property
+    def id(self) -> str:
+        """Unique within a request: the name, or ``name:candidate id``."""
+        return f"{self.name}:{self.candidate.id}" if self.candidate else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A decider's answer to one question.
+
+    Attributes:
+        probabilities: option → p; for a noul ``{"yes": p, "no": 1 - p}``.
+        backend: who answered (``rules``, ``jev``, ``llm``, ``recorded``, ``fallback``).
+        fallback: no usable answer came; the probabilities are empty and prove nothing.
+    """
+
+    question: str
+    probabilities: dict[str, float]
+    backend: str
+    fallback: bool = False
+
+    @property
+    def chosen(self) -> str:
+        """The likeliest option (the first of ties); empty for a fallback."""
+        return max(self.probabilities, key=self.probabilities.__getitem__, default="")
+
+    def p(self, option: str) -> float:
+        """Probability of ``option``; 0 when it was not offered."""
+        return self.probabilities.get(option, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What one request to a decider is about.
+
+    Attributes:
+        draft: the new fact. valid_from: its resolved start (UTC).
+        speaker, role, message: who said it and the whole message.
+        questions: in their fixed order.
+    """
+
+    draft: Draft
+    valid_from: datetime
+    speaker: str
+    role: str
+    message: str
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Everything one request gave.
+
+    Attributes:
+        answers: question id → answer, one for each question asked.
+        latency_ms: wall time. cost_usd: None when unknown. error: why answers are fallbacks.
+    """
+
+    answers: dict[str, Answer]
+    backend: str
+    model: str
+    latency_ms: float = 0.0
+    cost_usd: float | None = None
+    request_id: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLog:
+    """One ``:Request`` node to be written."""
+
+    id: str
+    backend: str
+    model: str
+    question_versions: dict[str, int]
+    candidates: tuple[str, ...]
+    answers: dict[str, Any]
+    latency_ms: float
+    cost_usd: float | None
+    request_id: str | None
+    error: str | None
+    sent_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One ``:Decision`` to be written: what was decided, on what, with which probability.
+
+    Attributes:
+        fact_id: the fact it is ABOUT; None when nothing was stored.
+        candidate_id: the fact it was COMPARED_WITH.
+        chosen, p: the label and its probability; a rule has p = 1.
+        belief: fact id → (before, after) for every belief this decision moved.
+        closing: (valid_until, reason) before and after, of the fact it is ABOUT.
+        request: id of the Request it rests on; None for a rule.
+    """
+
+    id: str
+    question: str
+    outcome: Outcome
+    chosen: str = ""
+    p: float = 1.0
+    reason: str = ""
+    fact_id: str | None = None
+    candidate_id: str | None = None
+    backend: str = "rule"
+    belief: dict[str, tuple[float | None, float]] = field(default_factory=dict)
+    closing: (
+        tuple[tuple[datetime | None, str | None], tuple[datetime | None, str | None]] | None
+    ) = None
+    request: str | None = None
+
+
+class Decision(Record):
+    """A judgement read back from the graph.
+
+    ``belief_before``/``belief_after`` are those of the fact asked about.
+    """
+
+    id: str
+    question: str
+    outcome: str
+    chosen: str
+    p: float
+    reason: str
+    backend: str
+    decided_at: datetime
+    fact_id: str | None = None
+    candidate_id: str | None = None
+    belief_before: float | None = None
+    belief_after: float | None = None
+    candidate_belief_before: float | None = None
+    candidate_belief_after: float | None = None
+    valid_until_before: datetime | None = None
+    valid_until_after: datetime | None = None
+    reason_before: ClosedReason | None = None
+    reason_after: ClosedReason | None = None
+    request_id: str | None = None

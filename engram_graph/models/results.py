@@ -1,0 +1,199 @@
+"""What the public methods return."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from engram_graph.models.decisions import Decision
+from engram_graph.models.facts import Fact, Link, Message, Record
+
+Mode = Literal["facts", "turns", "both"]
+
+
+class Added(Record):
+    """What became of one message.
+
+    Attributes:
+        facts: the stored facts it gave rise to. repeated: known facts it repeats.
+        closed, reopened: older facts whose end changed because of it.
+        duplicate: this ``source_id`` was known; nothing was changed.
+        degraded: steps that fell back, such as ``decider`` or ``embedder``.
+    """
+
+    message: Message
+    facts: tuple[Fact, ...] = ()
+    repeated: tuple[Fact, ...] = ()
+    closed: tuple[Fact, ...] = ()
+    reopened: tuple[Fact, ...] = ()
+    duplicate: bool = False
+    degraded: tuple[str, ...] = ()
+
+
+class Imported(Record):
+    """Counts of a bulk import or an ingest.
+
+    Attributes:
+        failed: (position, reason) of each refused item; positions count from 1.
+    """
+
+    messages: int = 0
+    facts: int = 0
+    skipped: int = 0
+    failed: tuple[tuple[int, str], ...] = ()
+
+
+class Scores(Record):
+    """The parts of a hit's score; None where a part did not find it.
+
+    Attributes:
+        vector: cosine similarity in [-1, 1]. text: BM25, unbounded.
+        fused: the order's score in (0, 1]. relevance: the decider's, when it was asked.
+    """
+
+    vector: float | None = None
+    text: float | None = None
+    window: float | None = None
+    fused: float = 0.0
+    relevance: float | None = None
+
+
+class FactHit(Record):
+    """A fact found.
+
+    Attributes:
+        why: ``shortlist``, or ``history`` for a fact behind another in its supersedes chain.
+        successor: id of the fact that superseded this one, if any.
+        line: as it stands in ``Recall.context``.
+    """
+
+    fact: Fact
+    scores: Scores
+    why: Literal["shortlist", "history"] = "shortlist"
+    successor: str | None = None
+    line: str = ""
+
+
+class TurnHit(Record):
+    """A message found. ``line``: as it stands in ``Recall.context``."""
+
+    message: Message
+    scores: Scores
+    line: str = ""
+
+
+class Recall(Record):
+    """The answer to a search.
+
+    Attributes:
+        context: lines for a prompt, marked as data, within the token budget.
+        sufficient: whether the evidence seems enough; None when nobody judged.
+        degraded: what fell back, in words (``embedder: none installed, full text only``).
+    """
+
+    query: str
+    namespace: str
+    mode: Mode
+    facts: tuple[FactHit, ...] = ()
+    turns: tuple[TurnHit, ...] = ()
+    context: str = ""
+    sufficient: bool | None = None
+    degraded: tuple[str, ...] = ()
+
+
+class Timeline(Record):
+    """All facts of a subject (and predicate), by valid_from, then recording order.
+
+    ``links`` holds the SUPERSEDES among them (source is the newer fact).
+    """
+
+    subject: str
+    predicate: str | None
+    facts: tuple[Fact, ...] = ()
+    links: tuple[Link, ...] = ()
+
+
+class Page(Record):
+    """One page of facts. ``cursor``: pass it on to get the next page; None on the last."""
+
+    facts: tuple[Fact, ...] = ()
+    cursor: str | None = None
+
+
+class Explanation(Record):
+    """Everything behind one fact.
+
+    Attributes:
+        messages: its sources. decisions: all that touched it, oldest first.
+        older, newer: its supersedes chain in both directions, nearest first.
+        links: SAME_AS, CONTRADICTS and REFINES around it.
+        requests: each decider call with its answers unfolded.
+    """
+
+    fact: Fact
+    messages: tuple[Message, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    older: tuple[Fact, ...] = ()
+    newer: tuple[Fact, ...] = ()
+    links: tuple[Link, ...] = ()
+    requests: tuple[dict[str, Any], ...] = ()
+
+
+class NamespaceInfo(Record):
+    """A namespace and what it holds."""
+
+    namespace: str
+    messages: int
+    facts: int
+    open: int
+    entities: int
+    last_recorded_at: datetime | None = None
+
+
+class Finding(Record):
+    """A broken invariant: which, where (ids), and in words."""
+
+    invariant: str
+    ids: tuple[str, ...] = ()
+    message: str = ""
+
+
+class Report(Record):
+    """What ``doctor`` found; sound when ``findings`` is empty.
+
+    ``checked``: invariant → number of things looked at.
+    """
+
+    namespace: str | None = None
+    findings: tuple[Finding, ...] = ()
+    checked: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def sound(self) -> bool:
+        """Whether every invariant holds."""
+        return not self.findings
+
+
+class Stats(Record):
+    """Counts of one namespace, and what the decider cost.
+
+    Attributes:
+        predicates: predicate → open facts. latency_ms_p50: of decider requests.
+    """
+
+    namespace: str
+    messages: int = 0
+    unfinished: int = 0
+    facts: int = 0
+    open: int = 0
+    disputed: int = 0
+    tentative: int = 0
+    entities: int = 0
+    decisions: int = 0
+    requests: int = 0
+    cost_usd: float = 0.0
+    latency_ms_p50: float | None = None
+    latency_ms_p90: float | None = None
+    predicates: dict[str, int] = Field(default_factory=dict)

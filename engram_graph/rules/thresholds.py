@@ -1,0 +1,45 @@
+"""Every number of the method, in one frozen record. Source: decision_rules §2 and §6."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Probabilities unless said otherwise.
+
+    Attributes:
+        act: a verdict acts at or above it; also worth, second phrasing, same attribute,
+            plan fulfilled and the temporal mass.
+        escalate_below: a superseding verdict below it goes to a stronger decider.
+        evidence_above: an answer is evidence only above it (belief rule v3, strict).
+        belief_floor, belief_ceiling: the clamp of belief and of an answer's logit.
+        start_tentative: belief of a fact stored unsure.
+        close_below, reopen_above: strict.
+        near, related: most candidates by vector and by graph.
+        rare_entity_share, rare_entity_min: an entity on more facts than both is no hint.
+        shortlist, floor, history_depth, tolerance_days: reading.
+        context_messages: earlier turns an extractor sees.
+    """
+
+    act: float = 0.85
+    escalate_below: float = 0.60
+    evidence_above: float = 0.50
+    belief_floor: float = 0.02
+    belief_ceiling: float = 0.98
+    start_tentative: float = 0.50
+    close_below: float = 0.25
+    reopen_above: float = 0.60
+    near: int = 10
+    related: int = 10
+    rare_entity_share: float = 0.20
+    rare_entity_min: int = 3
+    shortlist: int = 30
+    floor: int = 10
+    history_depth: int = 5
+    tolerance_days: int = 1
+    context_messages: int = 10
+
+
+DEFAULT = Thresholds()
