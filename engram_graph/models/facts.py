@@ -138,9 +138,7 @@ class Fact(Record):
 
     def holds_at(self, moment: datetime) -> bool:
         """Whether ``moment`` lies in [valid_from, valid_until)."""
-        return self.valid_from <= moment and (
-            self.valid_until is None or moment < self.valid_until
-        )
+        return self.valid_from <= moment and (self.valid_until is None or moment < self.valid_until)
 
 
 class Link(Record):
