@@ -37,6 +37,8 @@ class WritePlan:
         subject_key, subject_version: the entity locked while applying, and its version when
             the candidates were read (0 when it did not exist).
         fact: the fact to store; None when the draft repeats ``repeats``.
+        settles: version of the stored fact that ``fact`` rewrites in place (asked again after a
+            fallback); None for a fact that is new.
         repeats: the fact that gets one more source.
         drop_links: links that no longer hold (a reopened fact is not superseded).
     """
@@ -47,6 +49,7 @@ class WritePlan:
     subject_version: int
     decided_at: datetime
     fact: Fact | None = None
+    settles: int | None = None
     embedding: Vector | None = None
     mentions: tuple[str, ...] = ()
     repeats: str | None = None
