@@ -58,7 +58,12 @@ def _bolt_answers(port: int, auth: tuple[str, str]) -> bool:
     uri = f"bolt://{HOST}:{port}"
     try:
         with GraphDatabase.driver(
-            uri, auth=auth, connection_timeout=_ANSWER_TIMEOUT, telemetry_disabled=True
+            uri,
+            auth=auth,
+            connection_timeout=_ANSWER_TIMEOUT,
+            # Covers the handshake too: something else may listen there and stay silent.
+            connection_acquisition_timeout=_ANSWER_TIMEOUT,
+            telemetry_disabled=True,
         ) as driver:
             driver.verify_connectivity()
     except AuthError as error:
