@@ -1,0 +1,182 @@
+// History: what was true when, what was known when, and why.
+
+// name: facts_of_namespace
+// Facts of a namespace in recording order, as known at a moment, true at a moment, by page.
+// The end of a fact as known earlier is rebuilt from the decisions that moved it.
+CYPHER 25
+MATCH (f:Fact)
+WHERE f.namespace = $namespace
+  AND ($after IS NULL OR f.recorded_at >= $after)
+  AND ($known_at IS NULL OR f.recorded_at <= $known_at)
+  AND ($predicate IS NULL OR f.predicate = $predicate)
+  AND ($after_id IS NULL OR f.recorded_at > $after OR f.id > $after_id)
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+WHERE $object_key IS NULL OR o.key = $object_key
+CALL (f) {
+  OPTIONAL MATCH (f)<-[:ABOUT]-(d:Decision)
+  WHERE $known_at IS NOT NULL AND d.moves_end
+  WITH f, d ORDER BY d.decided_at, d.position
+  WITH f, collect(d) AS moves
+  WITH f, moves, [d IN moves WHERE d.decided_at <= $known_at] AS done
+  RETURN CASE WHEN size(done) > 0 THEN done[-1].valid_until_after
+      WHEN size(moves) > 0 THEN moves[0].valid_until_before ELSE f.valid_until END AS until,
+    CASE WHEN size(done) > 0 THEN done[-1].reason_after
+      WHEN size(moves) > 0 THEN moves[0].reason_before ELSE f.closed_reason END AS reason,
+    CASE WHEN size(done) > 0 THEN done[-1].decided_at
+      WHEN size(moves) > 0 THEN null ELSE f.closed_at END AS closed_at
+}
+WITH f, s, o, until, reason, closed_at
+WHERE ($as_of IS NULL OR (f.valid_from <= $as_of AND (until IS NULL OR until > $as_of)))
+  AND ($open IS NULL OR (until IS NULL) = $open)
+RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key,
+    valid_until: until, closed_reason: reason, open: until IS NULL,
+    closed_at: CASE WHEN until IS NULL THEN null ELSE closed_at END} AS fact
+ORDER BY f.namespace, f.recorded_at, f.id
+LIMIT $limit
+
+// name: facts_of_subject
+// The same for one subject, from its entity.
+CYPHER 25
+MATCH (s:Entity {namespace: $namespace, key: $subject_key})<-[:SUBJECT]-(f:Fact)
+WHERE ($after IS NULL OR f.recorded_at >= $after)
+  AND ($known_at IS NULL OR f.recorded_at <= $known_at)
+  AND ($predicate IS NULL OR f.predicate = $predicate)
+  AND ($after_id IS NULL OR f.recorded_at > $after OR f.id > $after_id)
+MATCH (f)-[:OBJECT]->(o:Entity)
+WHERE $object_key IS NULL OR o.key = $object_key
+CALL (f) {
+  OPTIONAL MATCH (f)<-[:ABOUT]-(d:Decision)
+  WHERE $known_at IS NOT NULL AND d.moves_end
+  WITH f, d ORDER BY d.decided_at, d.position
+  WITH f, collect(d) AS moves
+  WITH f, moves, [d IN moves WHERE d.decided_at <= $known_at] AS done
+  RETURN CASE WHEN size(done) > 0 THEN done[-1].valid_until_after
+      WHEN size(moves) > 0 THEN moves[0].valid_until_before ELSE f.valid_until END AS until,
+    CASE WHEN size(done) > 0 THEN done[-1].reason_after
+      WHEN size(moves) > 0 THEN moves[0].reason_before ELSE f.closed_reason END AS reason,
+    CASE WHEN size(done) > 0 THEN done[-1].decided_at
+      WHEN size(moves) > 0 THEN null ELSE f.closed_at END AS closed_at
+}
+WITH f, s, o, until, reason, closed_at
+WHERE ($as_of IS NULL OR (f.valid_from <= $as_of AND (until IS NULL OR until > $as_of)))
+  AND ($open IS NULL OR (until IS NULL) = $open)
+RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key,
+    valid_until: until, closed_reason: reason, open: until IS NULL,
+    closed_at: CASE WHEN until IS NULL THEN null ELSE closed_at END} AS fact
+ORDER BY f.recorded_at, f.id
+LIMIT $limit
+
+// name: timeline
+// All facts of a subject, of one predicate or all, by valid_from, then recording order.
+CYPHER 25
+MATCH (s:Entity {namespace: $namespace, key: $subject_key})<-[:SUBJECT]-(f:Fact)
+WHERE $predicate IS NULL OR f.predicate = $predicate
+MATCH (f)-[:OBJECT]->(o:Entity)
+RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact,
+  COLLECT {
+    MATCH (f)-[r:SUPERSEDES]->(old:Fact)
+    RETURN {type: 'SUPERSEDES', source: f.id, target: old.id, reason: r.reason,
+      decided_at: r.decided_at}
+  } AS links
+ORDER BY fact.valid_from, fact.recorded_at
+
+// name: explain_decisions
+// Every decision that touched a fact, oldest first.
+CYPHER 25
+MATCH (f:Fact {id: $id})
+WHERE f.namespace = $namespace
+MATCH (f)<-[:ABOUT|COMPARED_WITH]-(d:Decision)
+WITH DISTINCT d
+OPTIONAL MATCH (d)-[about:ABOUT]->(fact:Fact)
+OPTIONAL MATCH (d)-[compared:COMPARED_WITH]->(candidate:Fact)
+OPTIONAL MATCH (d)-[:FROM]->(q:Request)
+RETURN d {.*, fact_id: fact.id, candidate_id: candidate.id, request_id: q.id,
+  belief_before: about.belief_before, belief_after: about.belief_after,
+  candidate_belief_before: compared.belief_before,
+  candidate_belief_after: compared.belief_after} AS decision
+ORDER BY decision.decided_at, decision.position
+
+// name: explain_requests
+// The decider calls those decisions rest on.
+CYPHER 25
+MATCH (f:Fact {id: $id})
+WHERE f.namespace = $namespace
+MATCH (f)<-[:ABOUT|COMPARED_WITH]-(:Decision)-[:FROM]->(q:Request)
+WITH DISTINCT q
+RETURN q {.*} AS request
+ORDER BY request.sent_at
+
+// name: explain_messages
+// The messages that state a fact, oldest first.
+CYPHER 25
+MATCH (f:Fact {id: $id})-[:STATED_IN]->(m:Message)
+WHERE f.namespace = $namespace
+RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS message
+ORDER BY message.said_at, message.recorded_at
+
+// name: explain_chain
+// What a fact superseded and what superseded it, nearest first.
+CYPHER 25
+MATCH (f:Fact {id: $id})
+WHERE f.namespace = $namespace
+CALL (f) {
+  MATCH path = (f)-[:SUPERSEDES]->+(other:Fact)
+  RETURN other, min(length(path)) AS depth, 'older' AS side
+UNION ALL
+  MATCH path = (f)<-[:SUPERSEDES]-+(other:Fact)
+  RETURN other, min(length(path)) AS depth, 'newer' AS side
+}
+MATCH (other)-[:SUBJECT]->(s:Entity)
+MATCH (other)-[:OBJECT]->(o:Entity)
+RETURN side, depth, other {.*, embedding: null, search_text: null, namespace_key: null,
+  subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact
+ORDER BY side, depth, fact.valid_from DESC
+
+// name: explain_links
+// SAME_AS, CONTRADICTS and REFINES around a fact.
+CYPHER 25
+MATCH (f:Fact {id: $id})
+WHERE f.namespace = $namespace
+MATCH (f)-[r:SAME_AS|CONTRADICTS|REFINES]-(:Fact)
+WITH DISTINCT r
+RETURN {type: type(r), source: startNode(r).id, target: endNode(r).id, p: r.p, reason: r.reason,
+  decided_at: r.decided_at} AS link
+ORDER BY link.type, link.decided_at
+
+// name: namespaces
+// Every namespace and what it holds. The one statement that looks across namespaces: for operators.
+CYPHER 25
+MATCH (c:Conversation)
+WITH DISTINCT c.namespace AS namespace
+RETURN namespace,
+  COUNT { MATCH (m:Message) WHERE m.namespace = namespace } AS messages,
+  COUNT { MATCH (f:Fact) WHERE f.namespace = namespace } AS facts,
+  COUNT { MATCH (f:Fact) WHERE f.namespace = namespace AND f.open } AS open,
+  COUNT { MATCH (e:Entity) WHERE e.namespace = namespace } AS entities,
+  head(COLLECT { MATCH (f:Fact) WHERE f.namespace = namespace RETURN f.recorded_at
+    ORDER BY f.namespace DESC, f.recorded_at DESC LIMIT 1 }) AS last_recorded_at
+ORDER BY namespace
+
+// name: stats
+// Counts of one namespace and what its decider calls cost.
+CYPHER 25
+RETURN
+  COUNT { MATCH (m:Message) WHERE m.namespace = $namespace } AS messages,
+  COUNT { MATCH (m:Message) WHERE m.namespace = $namespace
+    AND m.status IN ['pending', 'failed'] } AS unfinished,
+  COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace } AS facts,
+  COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace AND f.open } AS open,
+  COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace AND f.disputed } AS disputed,
+  COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace AND f.tentative } AS tentative,
+  COUNT { MATCH (e:Entity) WHERE e.namespace = $namespace } AS entities,
+  COUNT { MATCH (d:Decision) WHERE d.namespace = $namespace } AS decisions,
+  COLLECT { MATCH (f:Fact) WHERE f.namespace = $namespace AND f.open
+    WITH f.predicate AS predicate, count(*) AS facts ORDER BY facts DESC, predicate
+    RETURN {predicate: predicate, facts: facts} } AS predicates,
+  head(COLLECT { MATCH (q:Request) WHERE q.namespace = $namespace
+    RETURN {requests: count(q), cost_usd: coalesce(sum(q.cost_usd), 0.0),
+      p50: percentileDisc(q.latency_ms, 0.5), p90: percentileDisc(q.latency_ms, 0.9)} }) AS calls

@@ -1,0 +1,89 @@
+// The read path: one statement finds the shortlist, another walks the chains behind it.
+
+// name: shortlist_facts
+// Hybrid shortlist: nearest by vector and best by full text, the namespace inside both indexes.
+// A fact found by one part gets its vector score all the same; a null vector or query finds none.
+CYPHER 25
+CALL () {
+  MATCH (f:Fact)
+  SEARCH f IN (VECTOR INDEX fact_vector FOR $embedding WHERE f.namespace = $namespace LIMIT $limit)
+  RETURN f, null AS text
+UNION ALL
+  WITH $lucene AS lucene
+  FILTER lucene IS NOT NULL
+  CALL db.index.fulltext.queryNodes('fact_text', lucene, {limit: $limit}) YIELD node, score
+  RETURN node AS f, score AS text
+}
+WITH f, max(text) AS text
+WHERE f.namespace = $namespace AND f.archived_at IS NULL
+  AND ($as_of IS NULL
+    OR (f.valid_from <= $as_of AND (f.valid_until IS NULL OR f.valid_until > $as_of)))
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact,
+  2 * vector.similarity.cosine(f.embedding, $embedding) - 1 AS vector,
+  text,
+  EXISTS { (f)-[:SUPERSEDES]->(:Fact) } AS chained,
+  head(COLLECT { MATCH (newer:Fact)-[:SUPERSEDES]->(f) RETURN newer.id ORDER BY newer.recorded_at
+    LIMIT 1 }) AS successor
+
+// name: chains
+// What each of the given facts superseded, nearest first, to a depth.
+CYPHER 25
+UNWIND $ids AS id
+MATCH (f:Fact {id: id})
+WHERE f.namespace = $namespace
+MATCH path = (f)-[:SUPERSEDES]->{1,5}(old:Fact)
+WITH id, old, min(length(path)) AS depth, head(collect(nodes(path)[-2].id)) AS successor
+MATCH (old)-[:SUBJECT]->(s:Entity)
+MATCH (old)-[:OBJECT]->(o:Entity)
+RETURN id, depth, successor,
+  old {.*, embedding: null, search_text: null, namespace_key: null,
+    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact
+ORDER BY id, depth, fact.valid_from DESC
+
+// name: shortlist_turns
+// Hybrid shortlist of messages with the similarity of their neighbours in the conversation.
+// Neighbours of what was found join the list, for evidence often stands one turn away.
+CYPHER 25
+CALL () {
+  MATCH (m:Message)
+  SEARCH m IN (VECTOR INDEX message_vector FOR $embedding
+    WHERE m.namespace = $namespace LIMIT $limit)
+  RETURN m, null AS text
+UNION ALL
+  WITH $lucene AS lucene
+  FILTER lucene IS NOT NULL
+  CALL db.index.fulltext.queryNodes('message_text', lucene, {limit: $limit}) YIELD node, score
+  RETURN node AS m, score AS text
+}
+WITH m, max(text) AS text
+WHERE m.namespace = $namespace AND ($as_of IS NULL OR m.said_at <= $as_of)
+RETURN m {.*, embedding: null, search_text: null, namespace_key: null, drafts: null} AS message,
+  2 * vector.similarity.cosine(m.embedding, $embedding) - 1 AS vector,
+  text,
+  COLLECT {
+    MATCH (m)-[:NEXT]-{1,2}(near:Message)
+    WITH DISTINCT near
+    RETURN near {.id, vector: 2 * vector.similarity.cosine(near.embedding, $embedding) - 1}
+  } AS neighbours
+
+// name: get_fact
+// One fact with its entities' names.
+CYPHER 25
+MATCH (f:Fact {id: $id})
+WHERE f.namespace = $namespace
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact,
+  COLLECT { MATCH (f)-[:STATED_IN]->(m:Message) RETURN DISTINCT m.speaker } AS speakers,
+  COLLECT { MATCH (newer:Fact)-[:SUPERSEDES]->(f) RETURN newer.id } AS superseded_by
+
+// name: get_message
+// One message by its id.
+CYPHER 25
+MATCH (m:Message {id: $id})
+WHERE m.namespace = $namespace
+RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS message

@@ -1,0 +1,294 @@
+// The write path, in the order the flow runs it. Every statement filters on the namespace.
+
+// name: store_message
+// Stores a message once by its source_id and puts it into its conversation's NEXT chain, which
+// follows said_at, then recorded_at. The Conversation node is the lock of that order.
+CYPHER 25
+MERGE (c:Conversation {namespace: $namespace, name: $conversation})
+SET c.locked = true
+REMOVE c.locked
+MERGE (m:Message {namespace: $namespace, source_id: $source_id})
+ON CREATE SET m += $properties
+WITH m, m.id = $id AS created
+CALL (m, created) {
+  FILTER created
+  OPTIONAL CALL (m) {
+    MATCH (p:Message)
+    WHERE p.namespace = $namespace AND p.conversation = $conversation
+      AND p.said_at <= m.said_at AND p.id <> $id
+      AND (p.said_at < m.said_at OR p.recorded_at <= m.recorded_at)
+    RETURN p
+    ORDER BY p.namespace DESC, p.conversation DESC, p.said_at DESC, p.recorded_at DESC
+    LIMIT 1
+  }
+  OPTIONAL CALL (m) {
+    MATCH (n:Message)
+    WHERE n.namespace = $namespace AND n.conversation = $conversation
+      AND n.said_at >= m.said_at AND n.id <> $id
+      AND (n.said_at > m.said_at OR n.recorded_at > m.recorded_at)
+    RETURN n
+    ORDER BY n.namespace, n.conversation, n.said_at, n.recorded_at
+    LIMIT 1
+  }
+  OPTIONAL MATCH (p)-[between:NEXT]->(n)
+  DELETE between
+  FOREACH (before IN CASE WHEN p IS NULL THEN [] ELSE [p] END | CREATE (before)-[:NEXT]->(m))
+  FOREACH (after IN CASE WHEN n IS NULL THEN [] ELSE [n] END | CREATE (m)-[:NEXT]->(after))
+}
+RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS message, created
+
+// name: candidates
+// G(f): the nearest facts still valid or closed by belief; open facts with the same subject and
+// predicate or naming a shared rare entity; and twins, facts of any state with the same triple.
+CYPHER 25
+OPTIONAL MATCH (s:Entity {namespace: $namespace, key: $subject_key})
+CALL (s) {
+  MATCH (f:Fact)
+  SEARCH f IN (VECTOR INDEX fact_vector FOR $embedding
+    WHERE f.namespace = $namespace AND f.candidate = true LIMIT $near)
+  SCORE AS score
+  RETURN f, score, 'near' AS how
+UNION ALL
+  MATCH (s)-[r:$($type)]->()
+  WHERE r.open AND r.namespace = $namespace
+  MATCH (f:Fact {id: r.fact_id})
+  WITH f, coalesce(vector.similarity.cosine(f.embedding, $embedding), 0.0) AS score
+  RETURN f, score, 'related' AS how
+  ORDER BY score DESC, f.text
+  LIMIT $related
+UNION ALL
+  CALL () {
+    MATCH (any:Fact {namespace: $namespace})
+    WITH any LIMIT $rare_scan
+    RETURN count(any) AS held
+  }
+  UNWIND $rare_keys AS key
+  MATCH (e:Entity {namespace: $namespace, key: key})
+  WHERE key <> $subject_key
+  WITH e, held, COUNT { (e)<-[:SUBJECT|OBJECT|MENTIONS]-(:Fact) } AS degree
+  WHERE degree < CASE WHEN held * $rare_share > $rare_min THEN held * $rare_share ELSE $rare_min END
+  MATCH (e)<-[:SUBJECT|OBJECT|MENTIONS]-(f:Fact)
+  WHERE f.open AND f.namespace = $namespace
+  WITH DISTINCT f, coalesce(vector.similarity.cosine(f.embedding, $embedding), 0.0) AS score
+  RETURN f, score, 'related' AS how
+  ORDER BY score DESC, f.text
+  LIMIT $related
+UNION ALL
+  MATCH (s)-[r:$($type)]->(:Entity {namespace: $namespace, key: $object_key})
+  WHERE r.namespace = $namespace
+  MATCH (f:Fact {id: r.fact_id})
+  RETURN f, 1.0 AS score, 'twin' AS how
+}
+WITH s, f, max(score) AS score, collect(DISTINCT how) AS how
+MATCH (f)-[:SUBJECT]->(fs:Entity)
+MATCH (f)-[:OBJECT]->(fo:Entity)
+RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+    subject: fs.name, subject_key: fs.key, object: fo.name, object_key: fo.key} AS fact,
+  how, score,
+  COLLECT { MATCH (f)-[:STATED_IN]->(m:Message) RETURN DISTINCT m.speaker } AS speakers,
+  COLLECT { MATCH (newer:Fact)-[:SUPERSEDES]->(f) RETURN newer.id } AS superseded_by
+ORDER BY score DESC, fact.text, fact.id
+
+// name: known_entities
+// Version of the subject (0 when new), and the entities among the named keys.
+CYPHER 25
+OPTIONAL MATCH (s:Entity {namespace: $namespace, key: $subject_key})
+RETURN coalesce(s.version, 0) AS version,
+  COLLECT {
+    UNWIND $keys AS key
+    MATCH (e:Entity {namespace: $namespace, key: key})
+    WHERE key <> $subject_key AND key <> $object_key
+    RETURN e.id
+  } AS mentions
+
+// name: lock_entities
+// Takes the write locks of the entities, made when missing, in the given (sorted) order, and
+// returns the subject's version from before. SET comes first: it takes the lock, then one reads.
+CYPHER 25
+UNWIND $entities AS entity
+MERGE (e:Entity {namespace: $namespace, key: entity.key})
+ON CREATE SET e.id = entity.id, e.name = entity.name, e.aliases = [], e.version = 0,
+  e.created_at = $now
+SET e.locked = true
+WITH e, e.version AS version
+SET e.version = CASE WHEN e.key = $subject_key THEN version + 1 ELSE version END
+REMOVE e.locked
+RETURN e.key AS key, version, EXISTS { MATCH (:Fact {id: $fact_id}) } AS applied
+
+// name: lock_facts
+// Takes the write locks of the facts a plan changes, in the given (sorted) order.
+CYPHER 25
+UNWIND $ids AS id
+MATCH (f:Fact {id: id})
+WHERE f.namespace = $namespace
+SET f.locked = true
+WITH f, f.version AS version
+REMOVE f.locked
+RETURN f.id AS id, version
+
+// name: create_fact
+// The fact, its two entities' typed edge, its source and what it mentions.
+CYPHER 25
+MATCH (s:Entity {namespace: $namespace, key: $subject_key})
+MATCH (o:Entity {namespace: $namespace, key: $object_key})
+CREATE (f:Fact)
+SET f += $properties
+CREATE (f)-[:SUBJECT]->(s)
+CREATE (f)-[:OBJECT]->(o)
+CREATE (s)-[r:$($type) {fact_id: f.id}]->(o)
+SET r += f {.namespace, .text, .belief, .tentative, .disputed, .negated, .temporal_status,
+  .valid_from, .valid_until, .open, .recorded_at, .closed_at, .closed_reason}
+WITH f
+CALL (f) {
+  MATCH (m:Message {id: $message_id})
+  CREATE (f)-[:STATED_IN]->(m)
+}
+CALL (f) {
+  UNWIND $mentions AS id
+  MATCH (e:Entity {id: id})
+  WHERE e.namespace = $namespace
+  CREATE (f)-[:MENTIONS]->(e)
+}
+
+// name: add_source
+// One more message that states a known fact, and the spelling of its entities if it is another.
+CYPHER 25
+MATCH (f:Fact {id: $fact_id})
+WHERE f.namespace = $namespace
+MATCH (m:Message {id: $message_id})
+MERGE (f)-[:STATED_IN]->(m)
+
+// name: change_facts
+// New state of existing facts, and of their typed edges in the same statement.
+CYPHER 25
+UNWIND $changes AS change
+MATCH (f:Fact {id: change.id})
+WHERE f.namespace = $namespace
+SET f += change.properties, f.version = f.version + 1
+WITH f
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+MATCH (s)-[r:$(toUpper(f.predicate))]->(o)
+WHERE r.fact_id = f.id
+SET r += f {.namespace, .text, .belief, .tentative, .disputed, .negated, .temporal_status,
+  .valid_from, .valid_until, .open, .recorded_at, .closed_at, .closed_reason}
+
+// name: link_facts
+// SUPERSEDES, SAME_AS, CONTRADICTS and REFINES between facts of one namespace.
+CYPHER 25
+UNWIND $links AS link
+MATCH (a:Fact {id: link.source})
+MATCH (b:Fact {id: link.target})
+WHERE a.namespace = $namespace AND b.namespace = $namespace
+MERGE (a)-[r:$(link.type)]->(b)
+SET r += link.properties
+
+// name: unlink_facts
+// Links that no longer hold.
+CYPHER 25
+UNWIND $links AS link
+MATCH (a:Fact {id: link.source})-[r:$(link.type)]->(b:Fact {id: link.target})
+WHERE a.namespace = $namespace
+DELETE r
+
+// name: record_requests
+// The calls to the decider with every answer.
+CYPHER 25
+UNWIND $requests AS request
+CREATE (q:Request)
+SET q += request
+
+// name: record_decisions
+// The judgements, about which fact and compared with which, and the request they rest on.
+CYPHER 25
+UNWIND $decisions AS d
+CREATE (n:Decision)
+SET n += d.properties
+WITH n, d
+CALL (n, d) {
+  MATCH (f:Fact {id: d.fact_id})
+  CREATE (n)-[:ABOUT {belief_before: d.about_before, belief_after: d.about_after}]->(f)
+}
+CALL (n, d) {
+  MATCH (f:Fact {id: d.candidate_id})
+  CREATE (n)-[:COMPARED_WITH
+    {belief_before: d.compared_before, belief_after: d.compared_after}]->(f)
+}
+CALL (n, d) {
+  MATCH (q:Request {id: d.request})
+  CREATE (n)-[:FROM]->(q)
+}
+
+// name: set_drafts
+// What was extracted from a message, kept so that resuming never asks again.
+CYPHER 25
+MATCH (m:Message {id: $message_id})
+WHERE m.namespace = $namespace
+SET m.drafts = $drafts
+
+// name: set_status
+// How far a message is: pending, done, or failed with the reason.
+CYPHER 25
+MATCH (m:Message {id: $message_id})
+WHERE m.namespace = $namespace
+SET m.status = $status, m.error = $error
+
+// name: unfinished
+// Messages whose facts are not written yet, oldest first.
+CYPHER 25
+MATCH (m:Message)
+WHERE m.namespace = $namespace AND m.status IN ['pending', 'failed']
+RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS message
+ORDER BY message.said_at, message.recorded_at
+
+// name: facts_of_message
+// Facts a message gave rise to, in recording order.
+CYPHER 25
+MATCH (m:Message {id: $message_id})<-[:STATED_IN]-(f:Fact)
+WHERE m.namespace = $namespace
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+  subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact
+ORDER BY fact.recorded_at
+
+// name: recent_messages
+// Earlier turns of a conversation, newest first.
+CYPHER 25
+MATCH (m:Message)
+WHERE m.namespace = $namespace AND m.conversation = $conversation AND m.said_at <= $said_at
+  AND m.id <> $message_id
+RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS message
+ORDER BY m.namespace DESC, m.conversation DESC, m.said_at DESC, m.recorded_at DESC
+LIMIT $limit
+
+// name: import_entities
+// Entities of a bulk import, made when missing.
+CYPHER 25
+UNWIND $entities AS entity
+MERGE (e:Entity {namespace: $namespace, key: entity.key})
+ON CREATE SET e.id = entity.id, e.name = entity.name, e.aliases = [], e.version = 0,
+  e.created_at = $now
+
+// name: import_facts
+// Facts of a bulk import with typed edges and their starting belief; known ids are left alone.
+CYPHER 25
+UNWIND $rows AS row
+OPTIONAL MATCH (known:Fact {id: row.id})
+WITH row, known
+FILTER known IS NULL
+MATCH (s:Entity {namespace: $namespace, key: row.subject_key})
+MATCH (o:Entity {namespace: $namespace, key: row.object_key})
+MATCH (m:Message {id: $message_id})
+CREATE (f:Fact)
+SET f += row.properties
+CREATE (f)-[:SUBJECT]->(s)
+CREATE (f)-[:OBJECT]->(o)
+CREATE (f)-[:STATED_IN]->(m)
+CREATE (s)-[r:$(row.type) {fact_id: f.id}]->(o)
+SET r += f {.namespace, .text, .belief, .tentative, .disputed, .negated, .temporal_status,
+  .valid_from, .valid_until, .open, .recorded_at, .closed_at, .closed_reason}
+CREATE (d:Decision)
+SET d += row.decision
+CREATE (d)-[:ABOUT {belief_after: f.belief}]->(f)
+RETURN count(f) AS stored

@@ -1,0 +1,188 @@
+"""One connection pool to Neo4j: sessions, retries, and the one map of driver errors to ours."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import neo4j
+from neo4j import exceptions as failures
+
+from engram_graph.errors import (
+    ConfigurationError,
+    DimensionError,
+    EngramError,
+    ServerVersionError,
+    StoreError,
+    StoreUnavailableError,
+)
+from engram_graph.graph.queries import NamedQuery, load
+
+OLDEST = (2026, 2)
+Row = dict[str, Any]
+T = TypeVar("T")
+
+
+class Tx:
+    """A running transaction that takes named queries only."""
+
+    def __init__(self, tx: neo4j.AsyncManagedTransaction) -> None:
+        self._tx = tx
+
+    async def run(self, query: NamedQuery, **params: Any) -> list[Row]:
+        """All rows of ``query`` as plain dicts."""
+        result = await self._tx.run(query.text, params)
+        return [record.data() for record in await result.fetch(_ALL)]
+
+
+_ALL = 2**31 - 1
+
+
+class Graph:
+    """The store as the rest of the package sees it.
+
+    Reads go to readers and writes to the leader (``neo4j://`` URIs); a bookmark manager makes each
+    read see this client's own writes.
+    """
+
+    def __init__(self, uri: str, username: str, password: str, database: str | None = None) -> None:
+        self.uri = uri
+        self._database = database
+        try:
+            self._driver = neo4j.AsyncGraphDatabase.driver(
+                uri,
+                auth=(username, password),
+                connection_timeout=5.0,
+                connection_acquisition_timeout=20.0,
+                max_transaction_retry_time=15.0,
+                notifications_min_severity="OFF",
+                user_agent="engram_graph",
+            )
+        except (ValueError, failures.ConfigurationError) as error:
+            raise ConfigurationError(
+                f"NEO4J_URI is not usable: {uri!r}",
+                hint="Such as bolt://localhost:7687 or neo4j+s://name.databases.neo4j.io",
+            ) from error
+        self._bookmarks = neo4j.AsyncGraphDatabase.bookmark_manager()
+
+    async def connect(self) -> tuple[int, ...]:
+        """Check that the server answers and is new enough; its version, such as (2026, 9, 0).
+
+        Raises:
+            StoreUnavailableError: it does not answer. ConfigurationError: wrong password.
+            ServerVersionError: it is older than 2026.02.
+        """
+        async with self._mapped():
+            await self._driver.verify_connectivity()
+        row = (await self.read(load("schema")["server_version"]))[0]
+        version = parse_version(row["version"])
+        if version[:2] < OLDEST:
+            await self.close()
+            raise ServerVersionError(
+                f"Neo4j {row['version']} is too old: engram_graph needs "
+                f"{OLDEST[0]}.{OLDEST[1]:02d} or later",
+                hint="Upgrade the server, or unset NEO4J_URI to use the embedded one.",
+            )
+        return version
+
+    async def read(self, query: NamedQuery, **params: Any) -> list[Row]:
+        """Rows of a reading statement, retried on transient failures."""
+        return await self._managed(neo4j.READ_ACCESS, query.name, lambda tx: tx.run(query, **params))
+
+    async def write(self, query: NamedQuery, **params: Any) -> list[Row]:
+        """Rows of a writing statement; it must be repeatable."""
+        return await self._managed(
+            neo4j.WRITE_ACCESS, query.name, lambda tx: tx.run(query, **params)
+        )
+
+    async def transact(self, name: str, work: Callable[[Tx], Awaitable[T]]) -> T:
+        """Run ``work`` in one writing transaction; it may run again, so it makes no outside calls."""
+        return await self._managed(neo4j.WRITE_ACCESS, name, work)
+
+    async def look(self, name: str, work: Callable[[Tx], Awaitable[T]]) -> T:
+        """Run ``work`` in one reading transaction: its statements see one state."""
+        return await self._managed(neo4j.READ_ACCESS, name, work)
+
+    async def schema(self, query: NamedQuery, **params: Any) -> list[Row]:
+        """Rows of a schema or SHOW statement, in a transaction of its own."""
+        return await self.statement(query.text, **params)
+
+    async def statement(self, text: Any, **params: Any) -> list[Row]:
+        """Rows of one auto-commit statement from a migration file."""
+        async with self._mapped(), self._session(neo4j.WRITE_ACCESS) as session:
+            result = await session.run(text, params)
+            return [record.data() async for record in result]
+
+    async def close(self) -> None:
+        """Close the pool."""
+        await self._driver.close()
+
+    async def _managed(
+        self, mode: str, name: str, work: Callable[[Tx], Awaitable[T]]
+    ) -> T:
+        @neo4j.unit_of_work(metadata={"app": "engram_graph", "query": name})
+        async def unit(tx: neo4j.AsyncManagedTransaction) -> T:
+            return await work(Tx(tx))
+
+        async with self._mapped(), self._session(mode) as session:
+            if mode == neo4j.READ_ACCESS:
+                return await session.execute_read(unit)
+            return await session.execute_write(unit)
+
+    def _session(self, mode: str) -> neo4j.AsyncSession:
+        return self._driver.session(
+            database=self._database,
+            default_access_mode=mode,
+            bookmark_manager=self._bookmarks,
+        )
+
+    @asynccontextmanager
+    async def _mapped(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except EngramError:
+            raise
+        except failures.AuthError as error:
+            raise ConfigurationError(
+                f"Neo4j at {self.uri} refused the user name or password",
+                hint="Check NEO4J_USERNAME and NEO4J_PASSWORD.",
+            ) from error
+        except (failures.ServiceUnavailable, failures.SessionExpired, OSError) as error:
+            raise StoreUnavailableError(f"Neo4j at {self.uri} does not answer") from error
+        except failures.Neo4jError as error:
+            raise translate(error) from error
+        except failures.DriverError as error:
+            raise StoreUnavailableError(
+                f"the connection to Neo4j at {self.uri} failed: {type(error).__name__}"
+            ) from error
+
+
+def translate(error: failures.Neo4jError) -> EngramError:
+    """Our error for a server's error; its text names queries and indexes, never parameters."""
+    code = error.code or ""
+    text = (error.message or "").splitlines()[0][:300] if error.message else code
+    if "vector" in text.lower() and "dimension" in text.lower():
+        return DimensionError(text, hint="See `engram doctor`; the embedder changed.")
+    if "AuthenticationRateLimit" in code:
+        return ConfigurationError("too many wrong passwords: Neo4j refuses logins for 5 seconds")
+    if "CredentialsExpired" in code:
+        return ConfigurationError(
+            "Neo4j wants the initial password to be changed first",
+            hint="ALTER CURRENT USER SET PASSWORD FROM 'neo4j' TO '…' on the system database.",
+        )
+    if "DatabaseNotFound" in code:
+        return ConfigurationError(text, hint="Check NEO4J_DATABASE.")
+    if error.is_retryable():
+        return StoreUnavailableError(text)
+    return StoreError(text, server_code=code)
+
+
+def parse_version(text: str) -> tuple[int, ...]:
+    """``2026.09.0`` or ``5.26.1-aura`` as numbers; what is no number ends it."""
+    numbers: list[int] = []
+    for part in text.replace("-", ".").split("."):
+        if not part.isdigit():
+            break
+        numbers.append(int(part))
+    return tuple(numbers)

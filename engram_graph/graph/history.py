@@ -1,0 +1,119 @@
+"""History: facts on both clocks, timelines, everything behind one fact, counts."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from engram_graph.graph import records
+from engram_graph.graph.driver import Graph, Tx
+from engram_graph.graph.queries import load
+from engram_graph.models.facts import Fact
+from engram_graph.models.results import Explanation, NamespaceInfo, Stats, Timeline
+
+
+async def facts(
+    graph: Graph,
+    namespace: str,
+    *,
+    subject_key: str | None = None,
+    predicate: str | None = None,
+    object_key: str | None = None,
+    open_only: bool | None = None,
+    as_of: datetime | None = None,
+    known_at: datetime | None = None,
+    after: tuple[datetime, str] | None = None,
+    limit: int = 100,
+) -> list[Fact]:
+    """Facts in recording order, after the (recorded_at, id) of the last one seen."""
+    params: dict[str, Any] = {
+        "namespace": namespace,
+        "predicate": predicate,
+        "object_key": object_key,
+        "open": open_only,
+        "as_of": as_of,
+        "known_at": known_at,
+        "after": after[0] if after else None,
+        "after_id": after[1] if after else None,
+        "limit": limit,
+    }
+    if subject_key is None:
+        rows = await graph.read(load("history")["facts_of_namespace"], **params)
+    else:
+        rows = await graph.read(
+            load("history")["facts_of_subject"], subject_key=subject_key, **params
+        )
+    return [records.fact(row["fact"]) for row in rows]
+
+
+async def timeline(
+    graph: Graph, namespace: str, subject: str, subject_key: str, predicate: str | None
+) -> Timeline:
+    """All facts of a subject by valid_from, with the SUPERSEDES among them."""
+    rows = await graph.read(
+        load("history")["timeline"],
+        namespace=namespace,
+        subject_key=subject_key,
+        predicate=predicate,
+    )
+    found = [records.fact(row["fact"]) for row in rows]
+    return Timeline(
+        subject=found[0].subject if found else subject,
+        predicate=predicate,
+        facts=tuple(found),
+        links=tuple(records.link(link) for row in rows for link in row["links"]),
+    )
+
+
+async def explain(graph: Graph, namespace: str, fact: Fact) -> Explanation:
+    """Everything behind ``fact``, read in one transaction."""
+    history = load("history")
+    scope = {"namespace": namespace, "id": fact.id}
+
+    async def work(tx: Tx) -> Explanation:
+        messages = await tx.run(history["explain_messages"], **scope)
+        decisions = await tx.run(history["explain_decisions"], **scope)
+        chain = await tx.run(history["explain_chain"], **scope)
+        links = await tx.run(history["explain_links"], **scope)
+        requests = await tx.run(history["explain_requests"], **scope)
+        return Explanation(
+            fact=fact,
+            messages=tuple(records.message(row["message"]) for row in messages),
+            decisions=tuple(records.decision(row["decision"]) for row in decisions),
+            older=tuple(records.fact(row["fact"]) for row in chain if row["side"] == "older"),
+            newer=tuple(records.fact(row["fact"]) for row in chain if row["side"] == "newer"),
+            links=tuple(records.link(row["link"]) for row in links),
+            requests=tuple(_request(row["request"]) for row in requests),
+        )
+
+    return await graph.look("explain", work)
+
+
+def _request(row: dict[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = records.native(row)
+    for field in ("answers", "question_versions"):
+        plain[field] = json.loads(plain[field])
+    return plain
+
+
+async def namespaces(graph: Graph) -> list[NamespaceInfo]:
+    """Every namespace with its counts."""
+    rows = await graph.read(load("history")["namespaces"])
+    return [NamespaceInfo.model_validate(records.native(row)) for row in rows]
+
+
+async def stats(graph: Graph, namespace: str) -> Stats:
+    """Counts of one namespace, and what its decider calls cost."""
+    row = (await graph.read(load("history")["stats"], namespace=namespace))[0]
+    calls = row.pop("calls") or {}
+    predicates = {p["predicate"]: p["facts"] for p in row.pop("predicates")}
+    return Stats(
+        namespace=namespace,
+        predicates=predicates,
+        requests=calls.get("requests", 0),
+        cost_usd=calls.get("cost_usd", 0.0),
+        latency_ms_p50=calls.get("p50"),
+        latency_ms_p90=calls.get("p90"),
+        **row,
+    )

@@ -1,0 +1,139 @@
+"""Reading: hybrid shortlists in one statement each, chains, single records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from engram_graph.errors import NotFoundError
+from engram_graph.graph import records
+from engram_graph.graph.driver import Graph
+from engram_graph.graph.queries import load
+from engram_graph.graph.write import candidate
+from engram_graph.models.facts import Fact, Message, Vector
+from engram_graph.rules.situation import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """A fact on the shortlist.
+
+    Attributes:
+        vector: cosine in [-1, 1]. text: BM25. None where that part did not find it.
+        chained: it superseded something. successor: id of what superseded it.
+    """
+
+    fact: Fact
+    vector: float | None
+    text: float | None
+    chained: bool
+    successor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A message on the shortlist; ``neighbours``: cosines of up to two turns on each side."""
+
+    message: Message
+    vector: float | None
+    text: float | None
+    neighbours: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainRow:
+    """A fact behind another in the supersedes chain; ``depth`` counts from 1."""
+
+    of: str
+    depth: int
+    successor: str
+    fact: Fact
+
+
+async def shortlist_facts(
+    graph: Graph,
+    namespace: str,
+    embedding: Vector | None,
+    lucene: str | None,
+    limit: int,
+    as_of: datetime | None = None,
+) -> list[FactRow]:
+    """Up to ``limit`` facts by vector and as many by full text, each once."""
+    rows = await graph.read(
+        load("read")["shortlist_facts"],
+        namespace=namespace,
+        embedding=embedding,
+        lucene=lucene,
+        limit=limit,
+        as_of=as_of,
+    )
+    return [
+        FactRow(
+            records.fact(row["fact"]), row["vector"], row["text"], row["chained"], row["successor"]
+        )
+        for row in rows
+    ]
+
+
+async def shortlist_turns(
+    graph: Graph,
+    namespace: str,
+    embedding: Vector | None,
+    lucene: str | None,
+    limit: int,
+    as_of: datetime | None = None,
+) -> list[TurnRow]:
+    """Up to ``limit`` messages by vector and as many by full text, each once."""
+    rows = await graph.read(
+        load("read")["shortlist_turns"],
+        namespace=namespace,
+        embedding=embedding,
+        lucene=lucene,
+        limit=limit,
+        as_of=as_of,
+    )
+    return [
+        TurnRow(
+            records.message(row["message"]),
+            row["vector"],
+            row["text"],
+            tuple(n["vector"] for n in row["neighbours"] if n["vector"] is not None),
+        )
+        for row in rows
+    ]
+
+
+async def chains(graph: Graph, namespace: str, ids: Sequence[str]) -> list[ChainRow]:
+    """What each of ``ids`` superseded, nearest first, five deep."""
+    if not ids:
+        return []
+    rows = await graph.read(load("read")["chains"], namespace=namespace, ids=list(ids))
+    return [
+        ChainRow(row["id"], row["depth"], row["successor"], records.fact(row["fact"]))
+        for row in rows
+    ]
+
+
+async def get_fact(graph: Graph, namespace: str, fact_id: str) -> Candidate:
+    """One fact with its speakers and what superseded it.
+
+    Raises:
+        NotFoundError: not in this namespace.
+    """
+    rows = await graph.read(load("read")["get_fact"], namespace=namespace, id=fact_id)
+    if not rows:
+        raise NotFoundError(f"no fact {fact_id!r} in namespace {namespace!r}", id=fact_id)
+    return candidate(rows[0])
+
+
+async def get_message(graph: Graph, namespace: str, message_id: str) -> Message:
+    """One message.
+
+    Raises:
+        NotFoundError: not in this namespace.
+    """
+    rows = await graph.read(load("read")["get_message"], namespace=namespace, id=message_id)
+    if not rows:
+        raise NotFoundError(f"no message {message_id!r} in namespace {namespace!r}", id=message_id)
+    return records.message(rows[0]["message"])

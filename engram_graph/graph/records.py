@@ -1,0 +1,186 @@
+"""Rows to models and models to parameters: both ways, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from engram_graph.models.decisions import Decision, Judgement, RequestLog
+from engram_graph.models.facts import Draft, Fact, Link, Message, Vector
+from engram_graph.rules.text import namespace_key, search_text
+from engram_graph.vocabulary import PREDICATES, ClosedReason
+
+Row = dict[str, Any]
+_FACT_FIELDS = frozenset(Fact.model_fields)
+_DECISION_FIELDS = frozenset(Decision.model_fields)
+_NOT_ON_THE_NODE = {"subject", "subject_key", "object", "object_key"}
+
+
+def native(value: Any) -> Any:
+    """Driver values as Python's own: instants become aware UTC datetimes."""
+    if isinstance(value, dict):
+        return {key: native(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [native(inner) for inner in value]
+    if hasattr(value, "to_native"):
+        plain = value.to_native()
+        return plain.astimezone(UTC) if isinstance(plain, datetime) else plain
+    return value
+
+
+def fact(row: Row) -> Fact:
+    """A ``fact`` map of a statement as a Fact."""
+    return Fact.model_validate({k: v for k, v in native(row).items() if k in _FACT_FIELDS})
+
+
+def message(row: Row) -> Message:
+    """A ``message`` map of a statement as a Message."""
+    plain = native(row)
+    return Message(
+        id=plain["id"],
+        namespace=plain["namespace"],
+        conversation=plain["conversation"],
+        speaker=plain["speaker"],
+        role=plain["role"],
+        text=plain["text"],
+        said_at=plain["said_at"],
+        recorded_at=plain["recorded_at"],
+        source_id=plain["source_id"],
+        metadata=json.loads(plain.get("metadata") or "{}"),
+        status=plain["status"],
+        error=plain.get("error"),
+    )
+
+
+def drafts(row: Row) -> list[Draft] | None:
+    """The drafts kept on a message; None when nothing was extracted yet."""
+    kept = row.get("drafts")
+    return None if kept is None else [Draft.model_validate(d) for d in json.loads(kept)]
+
+
+def drafts_json(items: list[Draft]) -> str:
+    """Drafts as they are kept on a message."""
+    return json.dumps(
+        [d.model_dump(mode="json", exclude_defaults=True) for d in items], ensure_ascii=False
+    )
+
+
+def link(row: Row) -> Link:
+    """A ``link`` map of a statement as a Link."""
+    return Link.model_validate(native(row))
+
+
+def decision(row: Row) -> Decision:
+    """A ``decision`` map of a statement as a Decision."""
+    return Decision.model_validate(
+        {k: v for k, v in native(row).items() if k in _DECISION_FIELDS}
+    )
+
+
+def message_properties(item: Message, embedding: Vector | None, kept: str | None) -> Row:
+    """Every property of a ``:Message``."""
+    return {
+        "id": item.id,
+        "namespace_key": namespace_key(item.namespace),
+        "conversation": item.conversation,
+        "speaker": item.speaker,
+        "role": item.role.value,
+        "text": item.text,
+        "search_text": search_text(item.text),
+        "embedding": embedding,
+        "said_at": item.said_at,
+        "recorded_at": item.recorded_at,
+        "metadata": json.dumps(item.metadata, ensure_ascii=False) if item.metadata else None,
+        "drafts": kept,
+        "status": item.status.value,
+        "error": item.error,
+    }
+
+
+def fact_properties(item: Fact, embedding: Vector | None) -> Row:
+    """Every property of a ``:Fact``; ``candidate`` = may still be closed, reopened or supported."""
+    properties = {k: v for k, v in item.model_dump().items() if k not in _NOT_ON_THE_NODE}
+    return properties | {
+        "namespace_key": namespace_key(item.namespace),
+        "search_text": search_text(item.text),
+        "embedding": embedding,
+        "candidate": is_candidate(item.valid_until, item.closed_reason),
+    }
+
+
+def is_candidate(valid_until: datetime | None, reason: ClosedReason | None) -> bool:
+    """Whether a fact is compared with new ones: open, or closed by belief (may reopen)."""
+    return valid_until is None or reason is ClosedReason.BELIEF
+
+
+def neo4j_type(predicate: str) -> str:
+    """The relationship type of a predicate; only names of the vocabulary pass."""
+    return PREDICATES[predicate].neo4j_type
+
+
+def link_parameters(item: Link) -> Row:
+    """A link for ``link_facts``."""
+    return {
+        "type": item.type,
+        "source": item.source,
+        "target": item.target,
+        "properties": {"p": item.p, "reason": item.reason, "decided_at": item.decided_at},
+    }
+
+
+def request_properties(item: RequestLog, namespace: str) -> Row:
+    """Every property of a ``:Request``; answers are JSON, lossless."""
+    return {
+        "id": item.id,
+        "namespace": namespace,
+        "backend": item.backend,
+        "model": item.model,
+        "question_versions": json.dumps(item.question_versions),
+        "candidates": list(item.candidates),
+        "answers": json.dumps(item.answers, ensure_ascii=False),
+        "latency_ms": item.latency_ms,
+        "cost_usd": item.cost_usd,
+        "request_id": item.request_id,
+        "error": item.error,
+        "sent_at": item.sent_at,
+    }
+
+
+def judgement_parameters(
+    item: Judgement, namespace: str, decided_at: datetime, position: int
+) -> Row:
+    """A judgement for ``record_decisions``; ``position`` orders those of one plan."""
+    properties: Row = {
+        "id": item.id,
+        "namespace": namespace,
+        "question": item.question,
+        "outcome": item.outcome.value,
+        "chosen": item.chosen,
+        "p": item.p,
+        "reason": item.reason,
+        "backend": item.backend,
+        "decided_at": decided_at,
+        "position": position,
+        "moves_end": item.closing is not None,
+    }
+    if item.closing is not None:
+        (until_before, reason_before), (until_after, reason_after) = item.closing
+        properties |= {
+            "valid_until_before": until_before,
+            "valid_until_after": until_after,
+            "reason_before": reason_before,
+            "reason_after": reason_after,
+        }
+    about = item.belief.get(item.fact_id or "", (None, None))
+    compared = item.belief.get(item.candidate_id or "", (None, None))
+    return {
+        "properties": properties,
+        "fact_id": item.fact_id,
+        "candidate_id": item.candidate_id,
+        "request": item.request,
+        "about_before": about[0],
+        "about_after": about[1],
+        "compared_before": compared[0],
+        "compared_after": compared[1],
+    }
