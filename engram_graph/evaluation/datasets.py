@@ -1,0 +1,197 @@
+"""Reader of LoCoMo in its official format (``locomo10.json``). The path is given; no data ships.
+
+LoCoMo (Maharana et al., ACL 2024) is licensed CC BY-NC 4.0: for tests and benchmarks only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from engram_graph.errors import InputError
+
+SCORED = frozenset({1, 2, 3, 4})
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+_HINT = "Give the path of locomo10.json, or of one conversation out of it, as published."
+_SESSION = re.compile(r"session_(\d+)")
+_SPLIT = re.compile(r"[;,\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a conversation.
+
+    Attributes:
+        source_id: ``sample_id:dia_id``. conversation: the sample_id.
+        said_at: the session's time, one second later for each turn (UTC).
+        session: counts from 1.
+    """
+
+    source_id: str
+    conversation: str
+    speaker: str
+    text: str
+    said_at: datetime
+    session: int
+    role: str = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question with the turns that answer it.
+
+    Attributes:
+        evidence: source ids, cleaned: each exists, in order, none twice.
+        answer: as text; empty where the file has none (adversarial questions).
+        category: 1 multi-hop, 2 temporal, 3 open-domain, 4 single-hop, 5 adversarial.
+    """
+
+    id: str
+    conversation: str
+    text: str
+    answer: str
+    evidence: tuple[str, ...]
+    category: int
+
+    @property
+    def scored(self) -> bool:
+        """Whether it counts for recall: categories 1 to 4 with evidence that exists."""
+        return self.category in SCORED and bool(self.evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation: its turns in the order they were said, and its questions."""
+
+    id: str
+    turns: tuple[Turn, ...]
+    questions: tuple[Question, ...]
+
+    @property
+    def scored(self) -> tuple[Question, ...]:
+        """The questions that count for recall."""
+        return tuple(question for question in self.questions if question.scored)
+
+
+def load_locomo(path: str | Path) -> tuple[Conversation, ...]:
+    """All conversations of a LoCoMo file: the whole list, or a single conversation's object.
+
+    Raises:
+        InputError: no such file, no JSON, or another format; the hint says what is expected.
+    """
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(f"cannot read {path}: {reason}", hint=_HINT, field="path") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not JSON: {error}", hint=_HINT, field="path") from None
+    return parse_locomo(data)
+
+
+def is_locomo(data: object) -> bool:
+    """Whether parsed JSON looks like LoCoMo: a conversation, or a list of them."""
+    first = data[0] if isinstance(data, list) and data else data
+    return (
+        isinstance(first, Mapping)
+        and isinstance(first.get("conversation"), Mapping)
+        and "sample_id" in first
+    )
+
+
+def parse_locomo(data: object) -> tuple[Conversation, ...]:
+    """As ``load_locomo``, from parsed JSON.
+
+    Raises:
+        InputError: the data has another format; ``position`` counts conversations from 1.
+    """
+    if not is_locomo(data):
+        raise InputError("not in LoCoMo's format: no sample_id and conversation", hint=_HINT)
+    samples = data if isinstance(data, list) else [data]
+    found = []
+    for position, sample in enumerate(samples, start=1):
+        try:
+            found.append(_conversation(sample))
+        except InputError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise InputError(
+                f"conversation {position} is not in LoCoMo's format: "
+                f"{type(error).__name__} {error}",
+                hint=_HINT,
+                position=position,
+            ) from None
+    return tuple(found)
+
+
+def _conversation(sample: Mapping[str, Any]) -> Conversation:
+    name = str(sample["sample_id"])
+    turns = tuple(_turns(name, sample["conversation"]))
+    if not turns:
+        raise InputError(f"{name} has no turns", hint=_HINT)
+    known = {turn.source_id for turn in turns}
+    questions = tuple(
+        Question(
+            id=f"{name}:q{number}",
+            conversation=name,
+            text=str(row["question"]),
+            answer=str(row.get("answer", "")),
+            evidence=_evidence(name, row.get("evidence"), known),
+            category=int(row["category"]),
+        )
+        for number, row in enumerate(sample.get("qa") or (), start=1)
+    )
+    return Conversation(name, turns, questions)
+
+
+def _turns(name: str, conversation: Mapping[str, Any]) -> Iterator[Turn]:
+    numbers = sorted(int(found[1]) for key in conversation if (found := _SESSION.fullmatch(key)))
+    for number in numbers:
+        started = session_time(conversation[f"session_{number}_date_time"])
+        for index, row in enumerate(conversation[f"session_{number}"]):
+            yield Turn(
+                source_id=f"{name}:{row['dia_id']}",
+                conversation=name,
+                speaker=str(row["speaker"]),
+                text=str(row["text"]),
+                said_at=started + timedelta(seconds=index),
+                session=number,
+            )
+
+
+def session_time(text: str) -> datetime:
+    """A session's time, such as ``1:56 pm on 8 May, 2023``, as UTC.
+
+    Raises:
+        InputError: another form.
+    """
+    months = "january february march april may june july august september october november december"
+    found = re.fullmatch(
+        r"\s*(\d{1,2}):(\d{2})\s*([ap])m\s+on\s+(\d{1,2})\s+([a-z]+),?\s+(\d{4})\s*", text.lower()
+    )
+    try:
+        if not found:
+            raise ValueError
+        hour, minute, half, day, month, year = found.groups()
+        return datetime(
+            int(year),
+            months.split().index(month) + 1,
+            int(day),
+            int(hour) % 12 + (12 if half == "p" else 0),
+            int(minute),
+            tzinfo=UTC,
+        )
+    except ValueError:
+        raise InputError(f"not a session time: {text!r}", hint=_HINT) from None
+
+
+def _evidence(name: str, value: object, known: set[str]) -> tuple[str, ...]:
+    """Ids as written ("D8:6; D9:17", "D", "D:11:26") without those that no turn has."""
+    fields = value if isinstance(value, list) else [value] if value else []
+    ids = (f"{name}:{part}" for field in fields for part in _SPLIT.split(str(field)) if part)
+    return tuple(dict.fromkeys(each for each in ids if each in known))

@@ -1,0 +1,180 @@
+"""Text for the full-text index: what is indexed, and the query string that finds it. Pure.
+
+The index analyses with ``standard-no-stop-words``: Unicode word breaks and lower case, no stemming,
+no stop words (so "not" is kept). What it cannot do is done here on both sides: English words
+are indexed and asked for with their stems, and scripts without spaces by pairs of characters.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+import threading
+import unicodedata
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+MAX_TERMS = 64
+"""Terms in one query; Lucene itself stops at 1,024 clauses."""
+MAX_INDEXED_WORDS = 4_000
+"""Words of one text that get companions (stems, pairs); about 20,000 characters of English."""
+MAX_QUERY_CHARS = 8_000
+"""Characters of a query that are looked at; 64 terms are chosen from these."""
+_MAX_WORD = 100  # the analyzer splits longer words itself; their stems help nobody
+
+# Scripts as ranges, since ``re`` knows no script names. The analyzer makes one token of each Han
+# or Hiragana character, but one token of a whole run in the joined scripts.
+_SINGLE = "\u3005-\u3007\u3041-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"
+_HANGUL = "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"
+_SOUTH_EAST = "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ede\u1000-\u1049\u1050-\u109d\u1780-\u17d3"
+# Combining marks outside \w: without them a word in Devanagari or Arabic would fall apart.
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a"
+    "\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0900-\u0963"
+    "\u0966-\u0dff\u0f71-\u0f84\u20d0-\u20f0"
+)
+_PICTURES = "\u2600-\u27bf\U0001f000-\U0001faff"
+_LETTER = rf"(?:(?![{_SINGLE}{_KATAKANA}{_HANGUL}{_SOUTH_EAST}])[\w{_MARKS}])"
+_TOKEN = re.compile(
+    rf"(?P<single>[{_SINGLE}]+)"
+    rf"|(?P<joined>[{_KATAKANA}]+|[{_HANGUL}]+|[{_SOUTH_EAST}]+)"
+    rf"|(?P<word>{_LETTER}+(?:['’.]{_LETTER}+)*)"
+    rf"|(?P<picture>[{_PICTURES}])"
+)
+# Words of questions that nearly every text holds. Negations are left out on purpose.
+_COMMON_WORDS = (
+    "a about am an and any are as at be been being but by can could did do does doing for from had "
+    "has have having he her hers him his how i if in into is it its me my of on or our ours she so "
+    "some than that the their theirs them then there these they this those to up us was we were "
+    "what what's whats when when's where where's which who who's whom whose why will with would "
+    "you your yours"
+)
+_COMMON = frozenset(_COMMON_WORDS.split())
+_local = threading.local()
+
+
+def namespace_key(namespace: str) -> str:
+    """The one opaque token that stands for a namespace in the full-text index."""
+    digest = hashlib.sha256(namespace.encode("utf-8", "surrogatepass")).hexdigest()
+    return "n" + digest[:16]
+
+
+def turn_text(speaker: str, text: str) -> str:
+    """What is embedded and indexed for a turn: questions name people, turns say "I".
+
+    On LoCoMo the speaker's name lifts cosine recall of evidence from 41 to 59 %.
+    """
+    return f"{speaker}: {text}" if speaker.strip() else text
+
+
+def encodable(text: str) -> str:
+    """``text`` with lone surrogates replaced by U+FFFD, so that it can be sent as UTF-8."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return text
+
+
+@functools.lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """The Snowball English stem of ``word``, in lower case; other scripts come back as they are."""
+    plain = word.lower().replace("’", "'")
+    if not plain[:1] < "\u0250" or len(plain) > _MAX_WORD or not plain.replace("'", "").isalpha():
+        return plain
+    stemmer = getattr(_local, "stemmer", None)
+    if stemmer is None:  # one per thread: a stemmer holds the word it is working on
+        import snowballstemmer
+
+        stemmer = _local.stemmer = snowballstemmer.stemmer("english")
+    return str(stemmer.stemWord(plain)) or plain
+
+
+def search_text(text: str) -> str:
+    """What the index holds for ``text``: its NFC form, then the companions of its words.
+
+    Companions are the stems of English words that differ from the word, the parts of words with an
+    inner dot, and the character pairs of scripts whose runs the analyzer keeps whole (Katakana,
+    Hangul, Thai, Lao, Khmer, Burmese). Only the first 4,000 words get any.
+    """
+    text = unicodedata.normalize("NFC", encodable(text))
+    found: list[str] = []
+    for count, match in enumerate(_TOKEN.finditer(text)):
+        if count >= MAX_INDEXED_WORDS or len(found) >= MAX_INDEXED_WORDS:
+            break
+        token = match[0]
+        if match.lastgroup == "joined":
+            pairs = _pairs(token)
+            found += pairs if pairs != [token] else []
+        elif match.lastgroup == "word":
+            found += _companions(token)
+    return f"{text}\n{' '.join(found)}" if found else text
+
+
+def lucene_query(query: str, namespace_key: str) -> str | None:
+    """A Lucene query string for ``query`` within one namespace; None when it holds no word.
+
+    Reads ``+namespace_key:KEY +search_text:("w1" OR "w2" …)``. Every term is quoted and escaped, so
+    nothing in ``query`` acts as an operator. Holds words and their stems, at most 64 terms.
+    """
+    text = unicodedata.normalize("NFC", encodable(query[:MAX_QUERY_CHARS]))
+    words = list(dict.fromkeys(_query_words(text)))
+    telling = [word for word in words if word.lower().replace("’", "'") not in _COMMON]
+    terms: dict[str, str] = {}  # lower case → as written; the analyzer ignores case
+    for word in telling or words:
+        for term in (word, *_companions(word)):
+            terms.setdefault(term.lower(), term)
+    if not terms:
+        return None
+    chosen = list(terms.values())
+    if len(chosen) > MAX_TERMS:  # long words are the rare ones, as far as can be told from here
+        longest = sorted(range(len(chosen)), key=lambda at: (-len(chosen[at]), at))[:MAX_TERMS]
+        chosen = [chosen[at] for at in sorted(longest)]
+    joined = " OR ".join(f'"{_escape(term)}"' for term in chosen)
+    key = namespace_key
+    if not (key.isascii() and key.isalnum()):  # never so with a key made here
+        key = f'"{_escape(key)}"'
+    return f"+namespace_key:{key} +search_text:({joined})"
+
+
+def _query_words(text: str) -> Iterator[str]:
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if match.lastgroup == "single":
+            yield from _pairs(token)
+        elif match.lastgroup == "joined":
+            yield token
+            yield from _pairs(token)
+        elif token.strip("_"):
+            yield token
+
+
+def _companions(word: str) -> Iterable[str]:
+    """Other forms under which a word is indexed and asked for."""
+    if "." in word:  # "example.com" is one token to the analyzer, and so is "home.Then"
+        for part in word.split("."):
+            yield part
+            yield from _companions(part)
+        return
+    other = stem(word)
+    if other != word.lower():
+        yield other
+
+
+def _pairs(run: str) -> list[str]:
+    """Overlapping pairs of characters (with their marks); a run of one is itself."""
+    clusters: list[str] = []
+    for char in run:
+        if clusters and unicodedata.category(char)[0] == "M":
+            clusters[-1] += char
+        else:
+            clusters.append(char)
+    if len(clusters) < 2:
+        return [run]
+    return [a + b for a, b in pairwise(clusters)]
+
+
+def _escape(term: str) -> str:
+    return term.replace("\\", "\\\\").replace('"', '\\"')
