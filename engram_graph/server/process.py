@@ -115,7 +115,12 @@ def spawn(command: Sequence[str], home: Path, log: Path) -> subprocess.Popen[byt
 def environment(home: Path) -> dict[str, str]:
     """This process's environment, with Neo4j's own variables pointing into ``home``."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("NEO4J_")}
-    return kept | {"NEO4J_HOME": str(home), "NEO4J_CONF": str(home / "conf")}
+    kept |= {"NEO4J_HOME": str(home), "NEO4J_CONF": str(home / "conf")}
+    # In an ASCII locale (cron, containers) Java cannot open a path with an accent in it.
+    locale = kept.get("LC_ALL") or kept.get("LC_CTYPE") or kept.get("LANG") or ""
+    if sys.platform == "linux" and not locale.lower().endswith(("utf-8", "utf8")):
+        kept["LC_ALL"] = "C.UTF-8"
+    return kept
 
 
 def release(child: subprocess.Popen[bytes]) -> None:

@@ -130,6 +130,23 @@ def test_command_leaves_the_wildcard_to_java_and_fits_its_version(tmp_path: Path
     assert unsafe not in server_command(Path("java"), 21, tmp_path, tmp_path, 256)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only there the locale decides")
+def test_child_gets_a_utf8_locale_and_none_of_our_neo4j_variables(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NEO4J_PASSWORD", "s3cret")
+    env = process.environment(tmp_path)
+    assert env["LC_ALL"] == "C.UTF-8"
+    assert "NEO4J_PASSWORD" not in env
+    assert env["NEO4J_HOME"] == str(tmp_path)
+    monkeypatch.setenv("LANG", "de_DE.UTF-8")
+    assert "LC_ALL" not in process.environment(tmp_path)
+    monkeypatch.setenv("LC_ALL", "POSIX")
+    assert process.environment(tmp_path)["LC_ALL"] == "C.UTF-8"
+
+
 def test_password_is_not_on_the_command_line(tmp_path: Path) -> None:
     command = config.password_command(Path("java"), 25, tmp_path, tmp_path / "password")
     assert command[-1] == f"@{tmp_path / 'password'}"

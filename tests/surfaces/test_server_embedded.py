@@ -6,6 +6,7 @@ them can run alone.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -20,6 +21,7 @@ from pathlib import Path
 import psutil
 import pytest
 from neo4j import GraphDatabase
+from neo4j.exceptions import DriverError, Neo4jError
 
 import engram_graph
 from engram_graph.errors import ServerError, ServerVersionError
@@ -40,7 +42,7 @@ print(info.pid, info.started)
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    one = EmbeddedServer(tmp_path_factory.mktemp("engram") / "data folder")
+    one = EmbeddedServer(tmp_path_factory.mktemp("engram") / "dätä folder 記")
     yield one
     one.down(timeout=5)
 
@@ -53,10 +55,11 @@ def fresh(tmp_path: Path) -> Iterator[EmbeddedServer]:
 
 
 def up_elsewhere(home: Path, http: str = "no") -> subprocess.Popen[str]:
-    """Run `up` in another process."""
-    command = [sys.executable, "-c", UP, str(home), http]
+    """Run `up` in another process, in the poorest locale."""
+    command = [sys.executable, "-X", "utf8", "-c", UP, str(home), http]
+    env = {**os.environ, "LC_ALL": "C"}
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=pipe, stderr=pipe, text=True)
 
 
 def up(server: EmbeddedServer) -> ServerInfo:
@@ -177,6 +180,36 @@ def test_down_takes_seconds_and_leaves_nothing(server: EmbeddedServer) -> None:
     assert server.status() is None
     assert not server.down()
     assert any("Stopped." in line for line in server.logs())
+
+
+def test_open_transaction_does_not_hold_up_a_stop(server: EmbeddedServer) -> None:
+    info = up(server)
+    auth = (info.username, info.password)
+    # It would, for a minute and more: Neo4j waits for the client.
+    with GraphDatabase.driver(info.bolt_uri, auth=auth) as driver, driver.session() as session:
+        transaction = session.begin_transaction()
+        transaction.run("CREATE (:NeverCommitted)").consume()
+        begun = time.monotonic()
+        assert server.down(timeout=1)
+        assert time.monotonic() - begun < 5
+        with contextlib.suppress(DriverError, Neo4jError):
+            transaction.close()
+    assert run(up(server), "MATCH (n:NeverCommitted) RETURN count(n)") == [0]
+
+
+def test_wrong_password_is_said_at_once(server: EmbeddedServer) -> None:
+    server.down()
+    path = server.home / "password"
+    right = path.read_text(encoding="utf-8") if path.exists() else up(server).password
+    server.down()
+    path.write_text("not-the-password", encoding="utf-8")
+    try:
+        with pytest.raises(ServerError, match="refuses the password") as caught:
+            up(server)
+    finally:
+        path.write_text(right, encoding="utf-8")
+    assert "not-the-password" not in str(caught.value)
+    assert server.status() is None
 
 
 def test_port_lost_between_choice_and_start(
