@@ -1,0 +1,100 @@
+"""What a plan is made from: one draft, resolved, and the facts it is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from engram_graph.models.facts import Draft, Fact, Message, Vector
+from engram_graph.rules.names import entity_key
+from engram_graph.rules.thresholds import DEFAULT, Thresholds
+from engram_graph.vocabulary import ClosedReason, Role, TemporalStatus
+
+_ASKED = frozenset({"near", "related"})
+_PLAN_PREDICATES = frozenset({"plans", "goal"})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A known fact a draft is compared with.
+
+    Attributes:
+        speakers: who has said so already, in these words or in others that counted as support.
+        how: why it is here: ``near`` by vector, ``related`` by graph (both are asked about),
+            ``twin`` (same subject, predicate and object, in any state).
+        superseded_by: ids of the facts that supersede it.
+    """
+
+    fact: Fact
+    speakers: frozenset[str] = frozenset()
+    how: frozenset[str] = frozenset({"near"})
+    superseded_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """One draft and all that is known about it when the plan is made.
+
+    Attributes:
+        draft: resolved: first person replaced by the speaker, text set.
+        valid_from, valid_until: its interval; the end only when it was stated.
+        fact_id: id the new fact gets (of ``stored`` when that is given).
+        extractor: its provenance.
+        caller_relation: the caller asked for this very fact: its predicate is final, and whether
+            it is worth keeping is not asked. Otherwise edge_type decides at .85 or more.
+        subject_version: of the subject entity, when the candidates were read.
+        mentions: ids of entities the text names.
+        stored: the fact as stored tentative while a decider was away, now asked again.
+        counted: candidates whose evidence ``stored`` has given already; never given twice.
+    """
+
+    namespace: str
+    message: Message
+    draft: Draft
+    valid_from: datetime
+    valid_from_stated: bool
+    valid_until: datetime | None
+    fact_id: str
+    extractor: str
+    caller_relation: bool
+    subject_version: int
+    candidates: tuple[Candidate, ...]
+    decided_at: datetime
+    embedding: Vector | None = None
+    mentions: tuple[str, ...] = ()
+    thresholds: Thresholds = DEFAULT
+    stored: Fact | None = None
+    counted: frozenset[str] = frozenset()
+
+    @property
+    def subject_key(self) -> str:
+        """The key of the entity that is locked while the plan is applied."""
+        return entity_key(self.draft.subject)
+
+    @property
+    def from_assistant(self) -> bool:
+        """An assistant said it: kept, but tentative, and it moves no other fact (house rule 6)."""
+        return self.message.role == Role.ASSISTANT
+
+    @property
+    def asked(self) -> tuple[Candidate, ...]:
+        """The candidates questions are asked about, in their given order.
+
+        What a person has corrected by hand is settled, and no fact is compared with itself.
+        """
+        return tuple(
+            c
+            for c in self.candidates
+            if c.how & _ASKED
+            and c.fact.id != self.fact_id
+            and c.fact.closed_reason != ClosedReason.CORRECTED
+        )
+
+    def goes_on(self, fact: Fact) -> bool:
+        """Whether ``fact`` is valid now: no end, or one still to come (by the wall clock)."""
+        return fact.valid_until is None or fact.valid_until > self.decided_at
+
+    def may_be_fulfilled(self, fact: Fact) -> bool:
+        """Whether ``fact`` is a plan still open, so that plan_fulfilled is asked (§4d)."""
+        planned = fact.temporal_status == TemporalStatus.PLANNED
+        return (planned or fact.predicate in _PLAN_PREDICATES) and self.goes_on(fact)
