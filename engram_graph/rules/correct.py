@@ -84,6 +84,8 @@ def _corrected(old: Fact, s: Situation) -> Fact:
 def _take_over_end(ledger: Ledger, old: Fact, fact: Fact, stated: datetime | None) -> None:
     """What superseded the old fact supersedes the new one, which ends as stated or as it did."""
     reason = old.closed_reason or ClosedReason.STATED
+    if reason == ClosedReason.BELIEF:  # the new fact is believed: no support may reopen it
+        reason = ClosedReason.SUPERSEDED
     if stated is None and old.valid_until is not None:
         ledger.close(fact.id, old.valid_until, reason, None, why="end of the fact corrected")
     for newer_id in ledger.unlink(old.id):

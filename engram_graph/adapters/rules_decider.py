@@ -1,0 +1,178 @@
+"""A decider without a model: plain rules over names, predicates and dates.
+
+The default when no key is set. It answers what follows from the vocabulary (a one-valued relation
+has one value at a time, the same words say the same) and says ``new`` to everything else: it
+closes too little rather than too much.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+
+from engram_graph.models.decisions import Answer, Ask, Question, Reply
+from engram_graph.models.facts import Draft, Fact
+from engram_graph.rules import questions as ask_about
+from engram_graph.rules.gates import one_valued
+from engram_graph.rules.names import entity_key, normal_text
+from engram_graph.vocabulary import TemporalStatus, Verdict
+
+_HAPPENED = frozenset({TemporalStatus.CURRENT, TemporalStatus.PAST})
+_SMALL_WORDS = frozenset(
+    {"a", "an", "the", "of", "in", "on", "at", "to", "for", "and", "or", "with"}
+    | {"his", "her", "their", "my", "our", "its"}
+)
+# The verbs of a plan that each relation makes true. "Any" takes the object's words alone.
+_COMES_TRUE: dict[str, frozenset[str] | None] = {
+    "lives_in": frozenset({"move", "moving", "live", "living", "relocate", "settle"}),
+    "works_at": frozenset({"work", "working", "join", "joining", "start", "starting"}),
+    "has_role": frozenset({"become", "becoming", "be", "work", "working"}),
+    "studies_at": frozenset({"study", "studying", "attend", "enrol", "enroll", "start", "join"}),
+    "married_to": frozenset({"marry", "marrying", "wed", "married"}),
+    "owns": frozenset({"buy", "buying", "get", "getting", "own", "owning", "adopt", "purchase"}),
+    "uses": frozenset({"use", "using", "switch", "switching", "try", "adopt"}),
+    "member_of": frozenset({"join", "joining", "member"}),
+    "speaks": frozenset({"learn", "learning", "speak", "study", "studying"}),
+    "follows_diet": frozenset({"become", "becoming", "go", "going", "eat", "eating", "try"}),
+    "hobby": frozenset({"start", "starting", "take", "taking", "learn", "learning", "try"}),
+    "habit": frozenset({"start", "starting", "begin"}),
+    "attended": None,
+}
+
+
+class RulesDecider:
+    """Answers with certainty or not at all; the same question always gets the same answer."""
+
+    name = "rules"
+    model = "rules-1"
+
+    async def ask(self, ask: Ask) -> Reply:
+        """Answer every question of ``ask``; an unknown question gets a fallback. Never raises."""
+        began = time.perf_counter()
+        answers = {question.id: self._answer(ask, question) for question in ask.questions}
+        spent = (time.perf_counter() - began) * 1000
+        return Reply(answers, backend=self.name, model=self.model, latency_ms=spent, cost_usd=0.0)
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+    def _answer(self, ask: Ask, question: Question) -> Answer:
+        if question.type == "noul":
+            p = _yes(ask, question)
+            if p is not None:
+                return Answer(question.id, {"yes": p, "no": 1.0 - p}, self.name)
+        elif (label := _label(ask, question)) in question.options:
+            sure = {option: float(option == label) for option in question.options}
+            return Answer(question.id, sure, self.name)
+        return Answer(question.id, {}, self.name, fallback=True)
+
+
+def _yes(ask: Ask, question: Question) -> float | None:
+    """Probability of yes; None for a question these rules do not know."""
+    if question.name in (ask_about.WORTH, ask_about.WORTH_SENTENCE):
+        return 1.0  # without a model, what was said is worth keeping
+    old = question.candidate
+    if old is None:
+        return None
+    if question.name == ask_about.SAME_ATTRIBUTE:
+        return float(_same_relation(ask.draft, old) and one_valued(old.predicate))
+    if question.name == ask_about.PLAN_FULFILLED:
+        return float(fulfils(ask.draft, old))
+    if question.name == ask_about.SAME_FACT:
+        return float(_says_the_same(ask.draft, old))
+    if question.name == ask_about.RELEVANT:
+        return _relevance(ask.message, old)
+    return None
+
+
+def _label(ask: Ask, question: Question) -> str:
+    """The label of a choice; empty for a question these rules do not know."""
+    draft = ask.draft
+    if question.name in (ask_about.RELATION, ask_about.SECOND) and question.candidate:
+        return relation(
+            draft, question.candidate, late=ask.valid_from < question.candidate.valid_from
+        )
+    known = {
+        ask_about.KIND: draft.kind,
+        ask_about.TEMPORAL: draft.temporal_status,
+        ask_about.EDGE_TYPE: draft.predicate,
+        ask_about.DURABILITY: draft.durability,
+        ask_about.SENSITIVITY: draft.sensitivity,
+        ask_about.QUERY_RELATION: "none",
+    }
+    return known.get(question.name, "")
+
+
+def relation(draft: Draft, old: Fact, *, late: bool = False) -> Verdict:
+    """How ``draft`` relates to ``old``, as far as names and predicates tell.
+
+    - Another subject: new.
+    - The same triple, or the same words about the same subject: duplicate. If one of the two is
+      negated: negates, so that a negation is negated in its turn.
+    - Another value of a one-valued relation, both positive: update. "Odo does not live in Ostwick"
+      says nothing about Marrowby: new.
+    - Plans and suppositions replace nothing and are not replaced: new. Nor does "used to live in"
+      say what is so now; only told with an earlier start (``late``) it takes its place before.
+    """
+    if entity_key(draft.subject) != old.subject_key:
+        return Verdict.NEW
+    real = draft.temporal_status in _HAPPENED and old.temporal_status in _HAPPENED
+    bygone = draft.temporal_status == TemporalStatus.PAST and not late
+    if _says_the_same(draft, old):
+        if draft.negated != old.negated:
+            return Verdict.NEGATES if real else Verdict.NEW
+        return Verdict.DUPLICATE if draft.temporal_status == old.temporal_status else Verdict.NEW
+    replaces = _same_relation(draft, old) and one_valued(old.predicate)
+    positive = not draft.negated and not old.negated
+    return Verdict.UPDATE if replaces and positive and real and not bygone else Verdict.NEW
+
+
+def fulfils(draft: Draft, plan: Fact) -> bool:
+    """Whether ``draft`` tells that ``plan`` came true.
+
+    The plan's own triple is now so; or its text holds every word of the new object, and a verb that
+    fits the new relation ("plans to move to Ostwick", then: lives in Ostwick).
+    """
+    happened = draft.temporal_status in _HAPPENED and not draft.negated and not plan.negated
+    if not happened or entity_key(draft.subject) != plan.subject_key:
+        return False
+    if draft.predicate == plan.predicate and entity_key(draft.object) == plan.object_key:
+        return plan.temporal_status == TemporalStatus.PLANNED
+    if draft.predicate not in _COMES_TRUE:
+        return False
+    verbs, wanted, planned = _COMES_TRUE[draft.predicate], _words(draft.object), _words(plan.text)
+    if not wanted or not wanted <= planned:
+        return False
+    return verbs is None or any(_stem(verb) in planned for verb in verbs)
+
+
+def _same_relation(draft: Draft, old: Fact) -> bool:
+    return entity_key(draft.subject) == old.subject_key and draft.predicate == old.predicate
+
+
+def _says_the_same(draft: Draft, old: Fact) -> bool:
+    same_object = entity_key(draft.object) == old.object_key
+    if _same_relation(draft, old) and same_object:
+        return True
+    return (
+        entity_key(draft.subject) == old.subject_key
+        and normal_text(draft.text) == normal_text(old.text)
+        and draft.negated == old.negated
+    )
+
+
+def _relevance(query: str, fact: Fact) -> float:
+    """From .5 (these rules cannot tell) up to 1 (the fact holds every word of the query)."""
+    wanted = _words(query)
+    shared = wanted & _words(f"{fact.text} {fact.subject} {fact.object}")
+    return 0.5 + 0.5 * len(shared) / len(wanted) if wanted else 0.5
+
+
+def _words(text: str) -> frozenset[str]:
+    """Lower-case words without small ones, without a plural s."""
+    words = re.findall(r"\w+", normal_text(text))
+    return frozenset(_stem(word) for word in words if word not in _SMALL_WORDS)
+
+
+def _stem(word: str) -> str:
+    return word.removesuffix("s") if len(word) > 3 else word
