@@ -15,7 +15,7 @@ _CONTRACTIONS = tuple(
         ("i'm", "I am"), ("i've", "I have"), ("i'll", "I will"), ("i'd", "I would"),
         ("im", "I am"), ("ive", "I have"), ("we're", "we are"), ("we've", "we have"),
         ("we'll", "we will"), ("can't", "cannot"), ("can not", "cannot"), ("won't", "will not"),
-        ("gonna", "going to"), ("wanna", "want to"), 
+        ("gonna", "going to"), ("wanna", "want to"),
         ("(he|she)'s (?=been|moved|joined)", r"\1 has "),
         ("dont", "do not"), (r"(\w+)n't", r"\1 not"), ("any more", "anymore"),
         ("any longer", "anymore"),
