@@ -110,7 +110,7 @@ def search_text(text: str) -> str:
             found += pairs if pairs != [token] else []
         elif match.lastgroup == "word":
             found += _companions(token)
-    return f"{text}\n{' '.join(found)}" if found else text
+    return f"{text}\n{' '.join(found[:MAX_INDEXED_WORDS])}" if found else text
 
 
 def lucene_query(query: str, namespace_key: str) -> str | None:

@@ -1,0 +1,186 @@
+"""Embeddings by the OpenAI API, or by any server that speaks it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+
+from engram_graph.errors import ConfigurationError, EmbeddingError
+from engram_graph.models.facts import Vector
+from engram_graph.rules.render import estimate_tokens
+from engram_graph.rules.text import encodable
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+MAX_TOKENS = 8_000
+"""Estimated tokens of one text that are sent; the API itself takes 8,192."""
+_BATCH_TEXTS = 256
+_BATCH_TOKENS = 100_000  # estimated; the API takes 300,000 in one request
+_BLANK = "(blank)"  # the API refuses empty text; a stored blank still needs a vector
+
+
+class OpenAIEmbedder:
+    """Embedder on ``/embeddings`` of the OpenAI API or a compatible server.
+
+    Args:
+        model: as the server names it.
+        api_key: never logged, never part of an error.
+        base_url: of another server; None for OpenAI's own.
+        dimension: expected length of a vector. Asked for with models that can shorten
+            (text-embedding-3-…), else only checked. None: learned from the first reply, and
+            ``dimension`` is 0 until then.
+        timeout_s: of one request, in seconds. max_retries: on top of the first try.
+        query_prefix, text_prefix: put before questions and statements, for models that want them.
+
+    Raises:
+        ConfigurationError: no key.
+    """
+
+    def __init__(
+        self,
+        model: str = "text-embedding-3-small",
+        *,
+        api_key: str,
+        base_url: str | None = None,
+        dimension: int | None = None,
+        timeout_s: float = 30.0,
+        max_retries: int = 2,
+        query_prefix: str = "",
+        text_prefix: str = "",
+    ) -> None:
+        if not api_key.strip():
+            raise ConfigurationError("OpenAI embeddings need an API key")
+        self.model = model
+        self.dimension = dimension or 0
+        self._shorten = bool(dimension) and model.startswith("text-embedding-3")
+        self._prefixes = {True: query_prefix, False: text_prefix}
+        self._api_key = api_key
+        self._base_url = base_url
+        self._timeout_s = timeout_s
+        self._max_retries = max_retries
+        self._made: AsyncOpenAI | None = None
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> list[Vector]:
+        """One unit vector per text, in order. Long texts are cut at about 8,000 tokens.
+
+        Raises:
+            EmbeddingError: no usable reply; neither key nor text is part of it.
+        """
+        prefix = self._prefixes[query]
+        inputs = [cut(prefix + encodable(text)) if text.strip() else _BLANK for text in texts]
+        vectors: list[Vector] = []
+        for batch in _batches(inputs):
+            vectors += await self._request(batch)
+        return vectors
+
+    async def aclose(self) -> None:
+        """Close the connections; a later ``embed`` opens new ones."""
+        client, self._made = self._made, None
+        if client is not None:
+            await client.close()
+
+    async def _request(self, batch: list[str]) -> list[Vector]:
+        client = await self._client()
+        import openai
+
+        extra: dict[str, Any] = {"dimensions": self.dimension} if self._shorten else {}
+        try:
+            reply = await client.embeddings.create(
+                model=self.model, input=batch, encoding_format="float", **extra
+            )
+            rows = sorted((row.index, tuple(row.embedding)) for row in reply.data)
+        # ``from None`` throughout: the library's errors carry the request with key and texts.
+        except openai.APITimeoutError:
+            raise EmbeddingError(
+                f"the embedding server did not answer within {self._timeout_s:g} s"
+            ) from None
+        except openai.APIConnectionError:
+            raise EmbeddingError(
+                "the embedding server cannot be reached", hint="Check its base URL."
+            ) from None
+        except openai.APIStatusError as error:
+            raise EmbeddingError(
+                f"the embedding server refused: HTTP {error.status_code}",
+                hint=_HINTS.get(error.status_code, ""),
+                status=error.status_code,
+                request_id=error.request_id,
+            ) from None
+        except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
+            raise EmbeddingError(
+                f"the embedding server's reply is unusable: {type(error).__name__}"
+            ) from None
+        if [index for index, _ in rows] != list(range(len(batch))):
+            raise EmbeddingError(
+                f"the embedding server gave {len(rows)} vectors for {len(batch)} texts"
+            )
+        return [self._unit(row) for _, row in rows]
+
+    def _unit(self, row: Sequence[float]) -> Vector:
+        if not self.dimension and row:
+            self.dimension = len(row)
+        if len(row) != self.dimension:
+            raise EmbeddingError(
+                f"the model {self.model} gave {len(row)} dimensions, not {self.dimension}",
+                hint="Set the embedding dimension to what the model gives.",
+            )
+        try:
+            norm = math.hypot(*row)
+        except TypeError:
+            norm = math.nan
+        if not 0 < norm < math.inf:
+            raise EmbeddingError(f"the model {self.model} gave a vector without a direction")
+        return [value / norm for value in row]
+
+    async def _client(self) -> AsyncOpenAI:
+        if self._made is None:
+            # Importing openai takes half a second: not while an event loop waits.
+            kind = await anyio.to_thread.run_sync(_import_openai)
+            if self._made is None:
+                self._made = kind(
+                    api_key=self._api_key,
+                    base_url=self._base_url,
+                    timeout=self._timeout_s,
+                    max_retries=self._max_retries,
+                )
+        return self._made
+
+
+_HINTS = {
+    400: "Is the model name right, and does it take the dimension that is set?",
+    401: "Check the API key.",
+    403: "Check the API key.",
+    404: "Check the model name and the base URL.",
+    429: "The rate limit or quota is used up; try later.",
+}
+
+
+def _import_openai() -> type[AsyncOpenAI]:
+    from openai import AsyncOpenAI
+
+    return AsyncOpenAI
+
+
+def cut(text: str, max_tokens: int = MAX_TOKENS) -> str:
+    """The beginning of ``text`` that has about ``max_tokens`` tokens."""
+    while text and (estimate := estimate_tokens(text)) > max_tokens:
+        text = text[: min(int(len(text) * max_tokens / estimate), len(text) - 1)]
+    return text
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Consecutive texts, by count and by estimated size."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        tokens = estimate_tokens(text)
+        if batch and (len(batch) == _BATCH_TEXTS or size + tokens > _BATCH_TOKENS):
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += tokens
+    if batch:
+        yield batch

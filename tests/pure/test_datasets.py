@@ -1,0 +1,178 @@
+"""LoCoMo's format on made-up conversations, and recall of evidence."""
+
+from __future__ import annotations
+
+import copy
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engram_graph.errors import InputError
+from engram_graph.evaluation.datasets import (
+    is_locomo,
+    load_locomo,
+    parse_locomo,
+    session_time,
+)
+from engram_graph.evaluation.recall import EvidenceRecall, evidence_recall
+
+SAMPLE: dict[str, Any] = {
+    "sample_id": "conv-1",
+    "conversation": {
+        "speaker_a": "Ann",
+        "speaker_b": "Ben",
+        "session_10_date_time": "12:05 am on 1 January, 2024",
+        "session_10": [{"speaker": "Ben", "dia_id": "D10:1", "text": "Happy new year"}],
+        "session_2_date_time": "1:56 pm on 8 May, 2023",
+        "session_2": [
+            {"speaker": "Ann", "dia_id": "D2:1", "text": "I moved", "blip_caption": "a house"},
+            {"speaker": "Ben", "dia_id": "D2:2", "text": "Where to?"},
+        ],
+        "session_3_date_time": "1:00 pm on 9 May, 2023",
+    },
+    "qa": [
+        {"question": "Who moved?", "answer": "Ann", "evidence": ["D2:1"], "category": 4},
+        {"question": "When?", "answer": 2023, "evidence": ["D2:1; D2:2 D2:1", "D"], "category": 2},
+        {"question": "No evidence?", "answer": "x", "evidence": ["D:11:26"], "category": 1},
+        {"question": "Trick?", "adversarial_answer": "y", "evidence": ["D2:1"], "category": 5},
+        {"question": "Empty?", "answer": "x", "evidence": [], "category": 3},
+    ],
+    "observation": {},
+}
+SAMPLE["conversation"].pop("session_3_date_time")
+
+
+def test_turns_come_in_order_with_time_and_id() -> None:
+    [made] = parse_locomo([SAMPLE])
+    assert [turn.source_id for turn in made.turns] == [
+        "conv-1:D2:1",
+        "conv-1:D2:2",
+        "conv-1:D10:1",
+    ]
+    assert made.turns[1].said_at == datetime(2023, 5, 8, 13, 56, 1, tzinfo=UTC)
+    assert made.turns[2].said_at == datetime(2024, 1, 1, 0, 5, tzinfo=UTC)
+    first = made.turns[0]
+    assert (first.conversation, first.speaker, first.role) == ("conv-1", "Ann", "user")
+    assert first.text == "I moved"  # no caption
+
+
+def test_evidence_is_cleaned_and_scored_questions_have_some() -> None:
+    [made] = parse_locomo(SAMPLE)
+    assert [question.evidence for question in made.questions] == [
+        ("conv-1:D2:1",),
+        ("conv-1:D2:1", "conv-1:D2:2"),
+        (),
+        ("conv-1:D2:1",),
+        (),
+    ]
+    assert [question.text for question in made.scored] == ["Who moved?", "When?"]
+    assert made.questions[1].answer == "2023"
+    assert made.questions[3].answer == ""
+    assert len({question.id for question in made.questions}) == 5
+
+
+def test_a_file_holds_one_or_many(tmp_path: Path) -> None:
+    path = tmp_path / "l.json"
+    other = copy.deepcopy(SAMPLE) | {"sample_id": "conv-2"}
+    path.write_text(json.dumps([SAMPLE, other]), encoding="utf-8-sig")
+    assert [each.id for each in load_locomo(path)] == ["conv-1", "conv-2"]
+    path.write_text(json.dumps(SAMPLE))
+    assert [each.id for each in load_locomo(str(path))] == ["conv-1"]
+
+
+def broken(**changes: Any) -> dict[str, Any]:
+    return copy.deepcopy(SAMPLE) | changes
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [],
+        {},
+        None,
+        7,
+        "text",
+        [[]],
+        {"sample_id": "a", "conversation": []},
+        broken(conversation={}),
+        broken(qa=[{"question": "no category"}]),
+        broken(qa=[7]),
+        broken(qa=7),
+        broken(conversation={"session_1": []}),
+        broken(conversation={"session_1": [], "session_1_date_time": "yesterday"}),
+        broken(conversation={"session_1": [{}], "session_1_date_time": "1:00 pm on 9 May, 2023"}),
+        broken(conversation={"session_1": 3, "session_1_date_time": "1:00 pm on 9 May, 2023"}),
+        [SAMPLE, {"sample_id": "x"}],
+    ],
+)
+def test_wrong_data_is_one_kind_of_error(data: object) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_locomo(data)
+    assert caught.value.hint
+
+
+def test_wrong_files_are_one_kind_of_error(tmp_path: Path) -> None:
+    path = tmp_path / "l.json"
+    for content in (b"", b"{", b"\xff\xfe", b"[" * 100_000):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match="not JSON"):
+            load_locomo(path)
+    for missing in (tmp_path, tmp_path / "none.json"):
+        with pytest.raises(InputError, match="cannot read"):
+            load_locomo(missing)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1:56 pm on 31 June, 2023",
+        "13:56 pm on 8 May, 2023x",
+        "1:56 pm on 8 Mai, 2023",
+        "1:99 am on 8 May, 2023",
+    ],
+)
+def test_session_times_are_strict(text: str) -> None:
+    with pytest.raises(InputError):
+        session_time(text)
+
+
+def test_session_times_around_noon_and_midnight() -> None:
+    assert session_time("12:00 am on 8 May, 2023").hour == 0
+    assert session_time("12:30 pm on 8 may 2023").hour == 12
+    assert session_time(" 11:59 PM on 8 May, 2023").hour == 23
+
+
+def test_locomo_is_told_from_other_json() -> None:
+    assert is_locomo(SAMPLE)
+    assert is_locomo([SAMPLE])
+    assert not is_locomo({"text": "hi", "conversation": "c"})
+    assert not is_locomo([{"text": "hi"}])
+
+
+def test_recall_counts_all_and_any() -> None:
+    [made] = parse_locomo(SAMPLE)
+    one, two = made.scored
+    lists = {one.id: ["x", "conv-1:D2:1"], two.id: ["conv-1:D2:2", "x", "conv-1:D2:1"]}
+    assert evidence_recall(made.scored, lists).as_dict() == {
+        "questions": 2,
+        "k": 3,
+        "all": 1.0,
+        "any": 1.0,
+        "all_found": 2,
+        "any_found": 2,
+    }
+    assert evidence_recall(made.scored, lists, 1) == EvidenceRecall(2, 0, 1, 1)
+    assert evidence_recall(made.scored, lists, 2) == EvidenceRecall(2, 1, 2, 2)
+    assert evidence_recall(made.scored, {}) == EvidenceRecall(2, 0, 0, 0)
+
+
+def test_recall_of_nothing_and_of_two_sets() -> None:
+    nothing = evidence_recall([], {})
+    assert (nothing.all, nothing.any) == (0.0, 0.0)
+    both = EvidenceRecall(10, 5, 8, 30) + EvidenceRecall(30, 30, 30, 30)
+    assert both == EvidenceRecall(40, 35, 38, 30)
+    assert both.all == 0.875
