@@ -88,16 +88,16 @@ class Graph:
 
     async def read(self, query: NamedQuery, **params: Any) -> list[Row]:
         """Rows of a reading statement, retried on transient failures."""
-        return await self._managed(neo4j.READ_ACCESS, query.name, lambda tx: tx.run(query, **params))
+        return await self._managed(
+            neo4j.READ_ACCESS, query.name, lambda tx: tx.run(query, **params)
+        )
 
     async def write(self, query: NamedQuery, **params: Any) -> list[Row]:
         """Rows of a writing statement; it must be repeatable."""
-        return await self._managed(
-            neo4j.WRITE_ACCESS, query.name, lambda tx: tx.run(query, **params)
-        )
+        return await self.transact(query.name, lambda tx: tx.run(query, **params))
 
     async def transact(self, name: str, work: Callable[[Tx], Awaitable[T]]) -> T:
-        """Run ``work`` in one writing transaction; it may run again, so it makes no outside calls."""
+        """Run ``work`` in one writing transaction; it may run twice: no outside calls in it."""
         return await self._managed(neo4j.WRITE_ACCESS, name, work)
 
     async def look(self, name: str, work: Callable[[Tx], Awaitable[T]]) -> T:
@@ -118,9 +118,7 @@ class Graph:
         """Close the pool."""
         await self._driver.close()
 
-    async def _managed(
-        self, mode: str, name: str, work: Callable[[Tx], Awaitable[T]]
-    ) -> T:
+    async def _managed(self, mode: str, name: str, work: Callable[[Tx], Awaitable[T]]) -> T:
         @neo4j.unit_of_work(metadata={"app": "engram_graph", "query": name})
         async def unit(tx: neo4j.AsyncManagedTransaction) -> T:
             return await work(Tx(tx))

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import LiteralString, cast
+from typing import LiteralString
 
 from engram_graph.errors import SchemaError
 
@@ -56,7 +56,9 @@ def parse(text: str, origin: str) -> dict[str, NamedQuery]:
         SchemaError: a block without a name or body, or a name used twice.
     """
     found: dict[str, NamedQuery] = {}
-    name, doc, body, start = "", [], [], 0
+    name, start = "", 0
+    doc: list[str] = []
+    body: list[str] = []
 
     def close() -> None:
         if not name:
@@ -66,10 +68,10 @@ def parse(text: str, origin: str) -> dict[str, NamedQuery]:
             raise SchemaError(f"{origin}:{start}: query {name!r} has no statement")
         if name in found:
             raise SchemaError(f"{origin}:{start}: query {name!r} is there twice")
-        # The only cast: the text comes from our own files, never from data.
+        # Literal in spirit: the text comes from our own files, never from data.
         found[name] = NamedQuery(
             name,
-            cast(LiteralString, statement),
+            statement,
             " ".join(doc),
             frozenset(_PARAM.findall(re.sub(r"//.*", "", statement))),
             f"{origin}:{start}",
@@ -118,7 +120,7 @@ def migrations() -> tuple[Migration, ...]:
             Migration(
                 int(number),
                 name,
-                tuple(cast(LiteralString, s.rstrip(";")) for s in statements if s),
+                tuple(s.rstrip(";") for s in statements if s),
             )
         )
     if [m.version for m in found] != list(range(1, len(found) + 1)):

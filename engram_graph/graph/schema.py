@@ -76,9 +76,7 @@ async def _make_vectors(graph: Graph, embedder: str | None, dimension: int) -> N
     for index, found in (await dimensions(graph)).items():
         if found != dimension:
             raise _wrong_dimension(index, dimension, found)
-    await graph.write(
-        load("schema")["record_embedder"], embedder=embedder, dimension=dimension
-    )
+    await graph.write(load("schema")["record_embedder"], embedder=embedder, dimension=dimension)
 
 
 async def _change_embedder(

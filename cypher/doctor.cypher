@@ -1,0 +1,413 @@
+// What must be true of every graph (design §7). Each statement returns the ids that break one rule,
+// never more than $limit, for the namespaces in $namespaces, entered through an index. Nothing here writes.
+
+// name: all_namespaces
+// Every namespace that any record carries. Looks across namespaces: for operators.
+CYPHER 25
+MATCH (n:Fact|Entity|Message|Conversation|Decision|Request)
+WHERE n.namespace IS NOT NULL
+RETURN DISTINCT n.namespace AS namespace
+ORDER BY namespace
+
+// name: incomplete_records
+// Records without what every look-up starts from. Looks across namespaces: for operators.
+CYPHER 25
+MATCH (n:Fact|Entity|Message|Conversation|Decision|Request)
+WHERE n.namespace IS NULL
+  OR (n:Fact AND (n.id IS NULL OR n.predicate IS NULL OR n.recorded_at IS NULL OR n.text IS NULL))
+  OR (n:Entity AND (n.id IS NULL OR n.key IS NULL OR n.name IS NULL))
+  OR (n:Message AND (n.id IS NULL OR n.source_id IS NULL OR n.status IS NULL OR n.said_at IS NULL
+    OR n.conversation IS NULL OR n.text IS NULL))
+  OR (n:Conversation AND n.name IS NULL)
+  OR (n:Decision AND (n.id IS NULL OR n.decided_at IS NULL OR n.outcome IS NULL))
+  OR (n:Request AND (n.id IS NULL OR n.sent_at IS NULL))
+RETURN coalesce(n.id, elementId(n)) AS id
+LIMIT $limit
+
+// name: counts
+// How many of each record there are to look at.
+CYPHER 25
+UNWIND $namespaces AS namespace
+RETURN
+  sum(COUNT { MATCH (f:Fact) WHERE f.namespace = namespace AND f.predicate IS NOT NULL }) AS facts,
+  sum(COUNT { MATCH (e:Entity) WHERE e.namespace = namespace AND e.key IS NOT NULL }) AS entities,
+  sum(COUNT { MATCH (m:Message) WHERE m.namespace = namespace AND m.status IS NOT NULL })
+    AS messages,
+  sum(COUNT { MATCH (c:Conversation) WHERE c.namespace = namespace AND c.name IS NOT NULL })
+    AS conversations,
+  sum(COUNT { MATCH (d:Decision) WHERE d.namespace = namespace AND d.decided_at IS NOT NULL })
+    AS decisions,
+  sum(COUNT { MATCH (q:Request) WHERE q.namespace = namespace AND q.sent_at IS NOT NULL })
+    AS requests
+
+// name: fact_ends
+// Facts without exactly one SUBJECT and one OBJECT.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (f:Fact)
+WHERE f.namespace = namespace AND f.predicate IS NOT NULL
+  AND (COUNT { (f)-[:SUBJECT]->(:Entity) } <> 1 OR COUNT { (f)-[:OBJECT]->(:Entity) } <> 1)
+RETURN f.id AS id
+LIMIT $limit
+
+// name: fact_edge
+// Facts without exactly one typed edge of their predicate from SUBJECT to OBJECT.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (f:Fact)
+WHERE f.namespace = namespace AND f.predicate IS NOT NULL
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+OPTIONAL MATCH (s)-[r]->(o)
+WHERE r.fact_id = f.id AND type(r) = toUpper(f.predicate)
+WITH f, s, o, count(r) AS edges
+WHERE edges <> 1
+RETURN DISTINCT f.id AS id
+LIMIT $limit
+
+// name: edge_differs
+// Facts whose typed edge differs from them in a shared property.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (f:Fact)
+WHERE f.namespace = namespace AND f.predicate IS NOT NULL
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+MATCH (s)-[r]->(o)
+WHERE r.fact_id = f.id
+  AND any(name IN ['namespace', 'text', 'belief', 'tentative', 'disputed', 'negated',
+    'temporal_status', 'valid_from', 'valid_until', 'open', 'recorded_at', 'closed_at',
+    'closed_reason']
+    WHERE coalesce(f[name] <> r[name], (f[name] IS NULL) <> (r[name] IS NULL)))
+RETURN DISTINCT f.id AS id
+LIMIT $limit
+
+// name: stray_edge
+// Edges between entities that are no fact's, or lie elsewhere than their fact says.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (s:Entity)
+WHERE s.namespace = namespace AND s.key IS NOT NULL
+MATCH (s)-[r]->(o:Entity)
+OPTIONAL MATCH (f:Fact {id: r.fact_id})
+WITH s, r, o, f
+WHERE f IS NULL OR toUpper(f.predicate) <> type(r)
+  OR NOT EXISTS { (f)-[:SUBJECT]->(s) } OR NOT EXISTS { (f)-[:OBJECT]->(o) }
+RETURN coalesce(r.fact_id, elementId(r)) AS id
+LIMIT $limit
+
+// name: unused_entity
+// Entities that no fact is about or mentions.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (e:Entity)
+WHERE e.namespace = namespace AND e.key IS NOT NULL
+  AND NOT EXISTS { (e)<-[:SUBJECT|OBJECT|MENTIONS]-(:Fact) }
+RETURN e.id AS id
+LIMIT $limit
+
+// name: fact_source
+// Facts that no message states.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (f:Fact)
+WHERE f.namespace = namespace AND f.predicate IS NOT NULL
+  AND NOT EXISTS { (f)-[:STATED_IN]->(:Message) }
+RETURN f.id AS id
+LIMIT $limit
+
+// name: superseded_open
+// Superseded facts that are still open.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (old:Fact)
+WHERE old.namespace = namespace AND old.predicate IS NOT NULL
+  AND (old.open OR old.valid_until IS NULL)
+  AND EXISTS { (old)<-[:SUPERSEDES]-(:Fact) }
+RETURN old.id AS id
+LIMIT $limit
+
+// name: supersedes
+// Every SUPERSEDES pair, newer first: the caller looks for circles.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (new:Fact)
+WHERE new.namespace = namespace AND new.predicate IS NOT NULL
+MATCH (new)-[:SUPERSEDES]->(old:Fact)
+RETURN new.id AS new, old.id AS old
+
+// name: namespace_crossed
+// Ends of relationships that lead into another namespace, or to a record that has none.
+CYPHER 25
+UNWIND $namespaces AS namespace
+CALL (namespace) {
+  MATCH (n:Fact)
+  WHERE n.namespace = namespace AND n.predicate IS NOT NULL
+  RETURN n
+UNION ALL
+  MATCH (n:Entity)
+  WHERE n.namespace = namespace AND n.key IS NOT NULL
+  RETURN n
+UNION ALL
+  MATCH (n:Message)
+  WHERE n.namespace = namespace AND n.status IS NOT NULL
+  RETURN n
+UNION ALL
+  MATCH (n:Decision)
+  WHERE n.namespace = namespace AND n.decided_at IS NOT NULL
+  RETURN n
+}
+MATCH (n)--(other)
+WHERE other.namespace IS NULL OR other.namespace <> namespace
+RETURN DISTINCT n.id AS id
+LIMIT $limit
+
+// name: decision_fact
+// Decisions that point at no fact and do not say that none was stored, or that it was forgotten.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (d:Decision)
+WHERE d.namespace = namespace AND d.decided_at IS NOT NULL
+  AND NOT d.outcome IN ['not_stored', 'forgotten']
+  AND NOT EXISTS { (d)-[:ABOUT|COMPARED_WITH]->(:Fact) }
+RETURN d.id AS id
+LIMIT $limit
+
+// name: belief_range
+// Facts whose belief is not in [.02, .98].
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (f:Fact)
+WHERE f.namespace = namespace AND f.predicate IS NOT NULL
+  AND NOT coalesce(0.02 - 1e-9 <= f.belief <= 0.98 + 1e-9, false)
+RETURN f.id AS id
+LIMIT $limit
+
+// name: belief_decided
+// Facts whose belief is not what the latest decision on them made it.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (f:Fact)
+WHERE f.namespace = namespace AND f.predicate IS NOT NULL
+WITH f, head(COLLECT {
+  MATCH (f)<-[r:ABOUT|COMPARED_WITH]-(d:Decision)
+  WHERE r.belief_after IS NOT NULL
+  RETURN r.belief_after
+  ORDER BY d.decided_at DESC, coalesce(d.position, 0) DESC
+  LIMIT 1
+}) AS decided
+WHERE NOT coalesce(abs(decided - f.belief) <= 1e-9, false)
+RETURN f.id AS id
+LIMIT $limit
+
+// name: open_disagrees
+// Facts whose open, candidate, closed_at and closed_reason do not follow from valid_until.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (f:Fact)
+WHERE f.namespace = namespace AND f.predicate IS NOT NULL
+WITH f, f.valid_until IS NULL AS open
+WHERE NOT coalesce(f.open = open
+  AND f.candidate = (open OR coalesce(f.closed_reason = 'belief', false))
+  AND (f.closed_reason IS NULL) = open
+  AND (f.closed_at IS NULL) = open, false)
+RETURN f.id AS id
+LIMIT $limit
+
+// name: interval_order
+// Facts that end before they start, or have no start.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (f:Fact)
+WHERE f.namespace = namespace AND f.predicate IS NOT NULL
+  AND (f.valid_from IS NULL OR f.valid_until < f.valid_from)
+RETURN f.id AS id
+LIMIT $limit
+
+// name: not_utc
+// Records with a moment that is no instant in UTC.
+CYPHER 25
+UNWIND $namespaces AS namespace
+CALL (namespace) {
+  MATCH (f:Fact)
+  WHERE f.namespace = namespace AND f.predicate IS NOT NULL
+  RETURN f.id AS id,
+    [f.valid_from, f.valid_until, f.recorded_at, f.closed_at, f.archived_at] AS moments
+UNION ALL
+  MATCH (m:Message)
+  WHERE m.namespace = namespace AND m.status IS NOT NULL
+  RETURN m.id AS id, [m.said_at, m.recorded_at] AS moments
+UNION ALL
+  MATCH (d:Decision)
+  WHERE d.namespace = namespace AND d.decided_at IS NOT NULL
+  RETURN d.id AS id, [d.decided_at, d.valid_until_before, d.valid_until_after] AS moments
+}
+WITH id, moments
+WHERE any(moment IN moments WHERE CASE
+  WHEN moment IS NULL THEN false
+  WHEN NOT valueType(moment) STARTS WITH 'ZONED DATETIME' THEN true
+  ELSE moment.offsetSeconds <> 0 END)
+RETURN id
+LIMIT $limit
+
+// name: recorded_dimension
+// The dimension every stored vector must have.
+CYPHER 25
+MATCH (s:EngramSchema {id: 'schema'})
+RETURN s.dimension AS dimension
+
+// name: embedding_dimension
+// Facts and messages whose vector has another dimension than the index. No vector is allowed.
+CYPHER 25
+UNWIND $namespaces AS namespace
+CALL (namespace) {
+  MATCH (n:Fact)
+  WHERE n.namespace = namespace AND n.predicate IS NOT NULL
+  RETURN n
+UNION ALL
+  MATCH (n:Message)
+  WHERE n.namespace = namespace AND n.status IS NOT NULL
+  RETURN n
+}
+WITH n
+WHERE n.embedding IS NOT NULL AND size(n.embedding) <> $dimension
+RETURN n.id AS id
+LIMIT $limit
+
+// name: namespace_key
+// Facts and messages whose token in the full-text index is not that of their namespace.
+CYPHER 25
+UNWIND $namespaces AS namespace
+CALL (namespace) {
+  MATCH (n:Fact)
+  WHERE n.namespace = namespace AND n.predicate IS NOT NULL
+  RETURN n
+UNION ALL
+  MATCH (n:Message)
+  WHERE n.namespace = namespace AND n.status IS NOT NULL
+  RETURN n
+}
+WITH n, namespace
+WHERE coalesce(n.namespace_key <> $keys[namespace], true)
+RETURN n.id AS id
+LIMIT $limit
+
+// name: message_done
+// Messages whose state is none, that are done with an error, or done without the drafts that
+// their extracted facts came from.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (m:Message)
+WHERE m.namespace = namespace AND m.status IS NOT NULL
+WITH m
+WHERE NOT m.status IN ['pending', 'done', 'failed']
+  OR (m.status = 'done' AND (m.error IS NOT NULL OR (m.drafts IS NULL AND EXISTS {
+    MATCH (m)<-[:STATED_IN]-(f:Fact)
+    WHERE f.extractor = 'patterns' OR f.extractor STARTS WITH 'llm:'
+  })))
+RETURN m.id AS id
+LIMIT $limit
+
+// name: lock_left
+// Records on which a transaction left its lock mark.
+CYPHER 25
+UNWIND $namespaces AS namespace
+CALL (namespace) {
+  MATCH (n:Fact)
+  WHERE n.namespace = namespace AND n.predicate IS NOT NULL
+  RETURN n
+UNION ALL
+  MATCH (n:Entity)
+  WHERE n.namespace = namespace AND n.key IS NOT NULL
+  RETURN n
+UNION ALL
+  MATCH (n:Message)
+  WHERE n.namespace = namespace AND n.status IS NOT NULL
+  RETURN n
+UNION ALL
+  MATCH (n:Conversation)
+  WHERE n.namespace = namespace AND n.name IS NOT NULL
+  RETURN n
+}
+WITH n
+WHERE n.locked IS NOT NULL
+RETURN coalesce(n.id, n.name) AS id
+LIMIT $limit
+
+// name: next_order
+// Messages with two neighbours on one side, or a NEXT that leaves the conversation or its order.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (m:Message)
+WHERE m.namespace = namespace AND m.status IS NOT NULL
+WITH m
+WHERE COUNT { (m)-[:NEXT]->() } > 1 OR COUNT { (m)<-[:NEXT]-() } > 1
+  OR EXISTS {
+    MATCH (m)-[:NEXT]->(n:Message)
+    WHERE n.conversation <> m.conversation OR n.said_at < m.said_at
+      OR (n.said_at = m.said_at AND n.recorded_at < m.recorded_at)
+  }
+RETURN m.id AS id
+LIMIT $limit
+
+// name: next_chain
+// Conversations whose messages are not one chain: n messages have n - 1 NEXT among them.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (m:Message)
+WHERE m.namespace = namespace AND m.status IS NOT NULL
+WITH namespace, m.conversation AS conversation, count(m) AS messages,
+  sum(COUNT { (m)-[:NEXT]->(:Message) }) AS links
+WHERE links <> messages - 1
+RETURN conversation AS id
+LIMIT $limit
+
+// name: fact_texts
+// What facts say, by page, after a (recorded_at, id).
+CYPHER 25
+MATCH (f:Fact)
+WHERE f.namespace = $namespace AND f.recorded_at >= $at AND f.id IS NOT NULL
+  AND (f.recorded_at > $at OR f.id > $after)
+RETURN f.id AS id, f.recorded_at AS at, f.id AS after, [f.text, f.source_quote] AS texts,
+  [] AS json, f.search_text AS search_text
+ORDER BY f.namespace, f.recorded_at, f.id
+LIMIT $limit
+
+// name: message_texts
+// What messages say, by page, after a source_id.
+CYPHER 25
+MATCH (m:Message)
+WHERE m.namespace = $namespace AND m.source_id > $after
+RETURN m.id AS id, $at AS at, m.source_id AS after, [m.text, m.speaker, m.error] AS texts,
+  [m.metadata, m.drafts] AS json, m.search_text AS search_text
+ORDER BY m.namespace, m.source_id
+LIMIT $limit
+
+// name: entity_texts
+// Names of entities, by page, after a key.
+CYPHER 25
+MATCH (e:Entity)
+WHERE e.namespace = $namespace AND e.key > $after
+RETURN e.id AS id, $at AS at, e.key AS after, [e.name] + coalesce(e.aliases, []) AS texts,
+  [] AS json
+ORDER BY e.namespace, e.key
+LIMIT $limit
+
+// name: decision_texts
+// Words of decisions, by page, after a (decided_at, id).
+CYPHER 25
+MATCH (d:Decision)
+WHERE d.namespace = $namespace AND d.decided_at >= $at
+  AND (d.decided_at > $at OR d.id > $after)
+RETURN d.id AS id, d.decided_at AS at, d.id AS after, [d.reason, d.chosen] AS texts, [] AS json
+ORDER BY d.namespace, d.decided_at, d.id
+LIMIT $limit
+
+// name: request_texts
+// Answers and errors of decider calls, by page, after a (sent_at, id).
+CYPHER 25
+MATCH (q:Request)
+WHERE q.namespace = $namespace AND q.sent_at >= $at AND (q.sent_at > $at OR q.id > $after)
+RETURN q.id AS id, q.sent_at AS at, q.id AS after, [q.error] AS texts, [q.answers] AS json
+ORDER BY q.namespace, q.sent_at, q.id
+LIMIT $limit
