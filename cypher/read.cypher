@@ -44,8 +44,8 @@ RETURN id, depth, successor,
 ORDER BY id, depth, fact.valid_from DESC
 
 // name: shortlist_turns
-// Hybrid shortlist of messages with the similarity of their neighbours in the conversation.
-// Neighbours of what was found join the list, for evidence often stands one turn away.
+// Hybrid shortlist of messages, the namespace inside both indexes. The turns up to two places before
+// and after each found one join the list: evidence often stands one turn away.
 CYPHER 25
 CALL () {
   MATCH (m:Message)
@@ -59,15 +59,19 @@ UNION ALL
   RETURN node AS m, score AS text
 }
 WITH m, max(text) AS text
-WHERE m.namespace = $namespace AND ($as_of IS NULL OR m.said_at <= $as_of)
-RETURN m {.*, embedding: null, search_text: null, namespace_key: null, drafts: null} AS message,
-  2 * vector.similarity.cosine(m.embedding, $embedding) - 1 AS vector,
+WHERE m.namespace = $namespace
+CALL (m, text) {
+  RETURN m AS turn, text AS score
+UNION ALL
+  MATCH (m)-[:NEXT]-{1,2}(near:Message)
+  RETURN near AS turn, null AS score
+}
+WITH turn, max(score) AS text
+WHERE $as_of IS NULL OR turn.said_at <= $as_of
+RETURN turn {.*, embedding: null, search_text: null, namespace_key: null, drafts: null} AS message,
+  2 * vector.similarity.cosine(turn.embedding, $embedding) - 1 AS vector,
   text,
-  COLLECT {
-    MATCH (m)-[:NEXT]-{1,2}(near:Message)
-    WITH DISTINCT near
-    RETURN near {.id, vector: 2 * vector.similarity.cosine(near.embedding, $embedding) - 1}
-  } AS neighbours
+  COLLECT { MATCH (turn)-[:NEXT]-{1,2}(near:Message) RETURN DISTINCT near.id } AS neighbours
 
 // name: get_fact
 // One fact with its entities' names.

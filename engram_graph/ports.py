@@ -54,11 +54,15 @@ class Extractor(Protocol):
 class Embedder(Protocol):
     """Turns texts into unit vectors.
 
-    ``model`` names what made a vector (stored with the index); ``dimension`` is its length.
+    ``model`` names what made a vector (stored with the index); ``dimension`` is its length, 0 while
+    a model only tells it by working.
     """
 
-    model: str
-    dimension: int
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> list[Vector]:
         """One unit vector of ``dimension`` floats per text, in order.

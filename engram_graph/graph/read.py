@@ -33,12 +33,12 @@ class FactRow:
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
-    """A message on the shortlist; ``neighbours``: cosines of up to two turns on each side."""
+    """A message on the shortlist; ``neighbours``: ids of up to two turns on each side."""
 
     message: Message
     vector: float | None
     text: float | None
-    neighbours: tuple[float, ...]
+    neighbours: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ async def shortlist_turns(
     limit: int,
     as_of: datetime | None = None,
 ) -> list[TurnRow]:
-    """Up to ``limit`` messages by vector and as many by full text, each once."""
+    """Up to ``limit`` messages by vector, as many by full text, and the turns next to those."""
     rows = await graph.read(
         load("read")["shortlist_turns"],
         namespace=namespace,
@@ -98,7 +98,7 @@ async def shortlist_turns(
             records.message(row["message"]),
             row["vector"],
             row["text"],
-            tuple(n["vector"] for n in row["neighbours"] if n["vector"] is not None),
+            tuple(row["neighbours"]),
         )
         for row in rows
     ]

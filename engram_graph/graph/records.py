@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engram_graph.models.decisions import Decision, Judgement, RequestLog
-from engram_graph.models.facts import Draft, Fact, Link, Message, Vector
-from engram_graph.rules.text import namespace_key, search_text
+from engram_graph.models.facts import Extracted, Fact, Link, Message, Vector
+from engram_graph.rules.text import namespace_key, search_text, turn_text
 from engram_graph.vocabulary import PREDICATES, ClosedReason
 
 Row = dict[str, Any]
@@ -53,17 +53,15 @@ def message(row: Row) -> Message:
     )
 
 
-def drafts(row: Row) -> list[Draft] | None:
+def drafts(row: Row) -> Extracted | None:
     """The drafts kept on a message; None when nothing was extracted yet."""
     kept = row.get("drafts")
-    return None if kept is None else [Draft.model_validate(d) for d in json.loads(kept)]
+    return None if kept is None else Extracted.model_validate_json(kept)
 
 
-def drafts_json(items: list[Draft]) -> str:
+def drafts_json(extracted: Extracted) -> str:
     """Drafts as they are kept on a message."""
-    return json.dumps(
-        [d.model_dump(mode="json", exclude_defaults=True) for d in items], ensure_ascii=False
-    )
+    return extracted.model_dump_json(exclude_defaults=True)
 
 
 def link(row: Row) -> Link:
@@ -73,9 +71,7 @@ def link(row: Row) -> Link:
 
 def decision(row: Row) -> Decision:
     """A ``decision`` map of a statement as a Decision."""
-    return Decision.model_validate(
-        {k: v for k, v in native(row).items() if k in _DECISION_FIELDS}
-    )
+    return Decision.model_validate({k: v for k, v in native(row).items() if k in _DECISION_FIELDS})
 
 
 def message_properties(item: Message, embedding: Vector | None, kept: str | None) -> Row:
@@ -87,7 +83,7 @@ def message_properties(item: Message, embedding: Vector | None, kept: str | None
         "speaker": item.speaker,
         "role": item.role.value,
         "text": item.text,
-        "search_text": search_text(item.text),
+        "search_text": search_text(turn_text(item.speaker, item.text)),
         "embedding": embedding,
         "said_at": item.said_at,
         "recorded_at": item.recorded_at,

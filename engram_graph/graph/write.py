@@ -11,7 +11,7 @@ from engram_graph.clock import new_id
 from engram_graph.graph import records
 from engram_graph.graph.driver import Graph, Tx
 from engram_graph.graph.queries import load
-from engram_graph.models.facts import Draft, Fact, Message, Vector
+from engram_graph.models.facts import Extracted, Fact, Message, Vector
 from engram_graph.models.plans import WritePlan
 from engram_graph.rules.situation import Candidate
 from engram_graph.rules.thresholds import Thresholds
@@ -34,7 +34,7 @@ class Stored:
 
     message: Message
     created: bool
-    drafts: list[Draft] | None
+    drafts: Extracted | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Surroundings:
 
 
 async def store_message(
-    graph: Graph, message: Message, embedding: Vector | None, drafts: list[Draft] | None
+    graph: Graph, message: Message, embedding: Vector | None, drafts: Extracted | None
 ) -> Stored:
     """Store ``message`` once by its source_id; what is known stays as it is."""
     kept = None if drafts is None else records.drafts_json(drafts)
@@ -64,23 +64,26 @@ async def store_message(
 
 async def surroundings(
     graph: Graph,
-    fact: Fact,
+    namespace: str,
+    subject_key: str,
+    predicate: str,
+    object_key: str,
     embedding: Vector | None,
     named: Sequence[str],
     thresholds: Thresholds,
 ) -> Surroundings:
-    """G(f) for ``fact``, and the entities among the keys ``named`` in its text."""
+    """G(f) for a new fact, and the entities among the keys ``named`` in its text."""
     params: dict[str, Any] = {
-        "namespace": fact.namespace,
-        "subject_key": fact.subject_key,
-        "object_key": fact.object_key,
+        "namespace": namespace,
+        "subject_key": subject_key,
+        "object_key": object_key,
     }
 
     async def work(tx: Tx) -> Surroundings:
         known = await tx.run(load("write")["known_entities"], keys=list(named), **params)
         rows = await tx.run(
             load("write")["candidates"],
-            type=records.neo4j_type(fact.predicate),
+            type=records.neo4j_type(predicate),
             embedding=embedding,
             near=thresholds.near,
             related=thresholds.related,
@@ -173,9 +176,7 @@ async def _write(tx: Tx, plan: WritePlan) -> None:
             **scope,
         )
     if plan.repeats:
-        await tx.run(
-            write["add_source"], fact_id=plan.repeats, message_id=plan.message_id, **scope
-        )
+        await tx.run(write["add_source"], fact_id=plan.repeats, message_id=plan.message_id, **scope)
     if plan.changes:
         await tx.run(
             write["change_facts"],
@@ -222,7 +223,7 @@ async def _write(tx: Tx, plan: WritePlan) -> None:
         )
 
 
-async def set_drafts(graph: Graph, message: Message, drafts: list[Draft]) -> None:
+async def set_drafts(graph: Graph, message: Message, drafts: Extracted) -> None:
     """Keep what was extracted, so that resuming never asks again."""
     await graph.write(
         load("write")["set_drafts"],

@@ -77,6 +77,16 @@ class Draft(Record):
     sensitivity: Sensitivity = Sensitivity.NONE
 
 
+class Extracted(Record):
+    """The drafts of one message and what made them; kept on the message until done and after.
+
+    ``extractor``: ``caller`` for given facts, else the extractor's name.
+    """
+
+    extractor: str
+    drafts: tuple[Draft, ...] = ()
+
+
 class Entity(Record):
     """Somebody or something facts are about.
 

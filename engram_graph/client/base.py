@@ -1,0 +1,107 @@
+"""What every method of the client stands on: the connection, its scope, work in the background."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import date, datetime
+from types import TracebackType
+from typing import Any, Self
+
+from engram_graph.flows import write
+from engram_graph.flows.runtime import Runtime
+from engram_graph.graph.write import Stored
+from engram_graph.models.facts import Fact
+from engram_graph.models.results import Added
+from engram_graph.ports import Decider, Embedder, Extractor
+from engram_graph.rules.validate import clean_namespace, clean_text
+from engram_graph.settings import Settings
+from engram_graph.wiring import Progress, open_runtime
+
+Moment = datetime | date | str
+
+
+class Connection:
+    """An open client; see ``AsyncMemory`` for the arguments."""
+
+    def __init__(
+        self,
+        namespace: str | None = None,
+        *,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+        extractor: Extractor | None = None,
+        decider: Decider | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.settings = settings or Settings.load()
+        self.namespace = namespace if namespace is not None else self.settings.namespace
+        if self.namespace is not None:
+            clean_namespace(self.namespace)
+        self._parts: dict[str, Any] = {
+            "embedder": embedder,
+            "extractor": extractor,
+            "decider": decider,
+            "progress": progress,
+        }
+        self._runtime: Runtime | None = None
+        self._opening = asyncio.Lock()
+        self._waiting: asyncio.Queue[Stored] = asyncio.Queue()
+        self._worker: asyncio.Task[None] | None = None
+        self._failure: BaseException | None = None
+
+    async def open(self) -> Runtime:
+        """Connect now rather than at the first call."""
+        async with self._opening:
+            if self._runtime is None:
+                self._runtime = await open_runtime(self.settings, **self._parts)
+            return self._runtime
+
+    async def aclose(self) -> None:
+        """Finish what ``wait=False`` left, then close the connection."""
+        try:
+            if self._worker is not None:
+                await self._waiting.join()
+                self._worker.cancel()
+                await asyncio.gather(self._worker, return_exceptions=True)
+                self._worker = None
+        finally:
+            if self._runtime is not None:
+                await self._runtime.aclose()
+                self._runtime = None
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def _scope(self, namespace: str | None) -> str:
+        return clean_namespace(namespace if namespace is not None else self.namespace)
+
+    def _later(self, stored: Stored, degraded: tuple[str, ...]) -> Added:
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._work(), name="engram_graph writer")
+        self._waiting.put_nowait(stored)
+        return Added(message=stored.message, duplicate=not stored.created, degraded=degraded)
+
+    async def _work(self) -> None:
+        """Write the facts of stored messages one after the other, in the order they came."""
+        while True:
+            stored = await self._waiting.get()
+            try:
+                await write.process(await self.open(), stored)
+            except Exception as error:  # kept for flush; the message itself is safe
+                self._failure = self._failure or error
+            finally:
+                self._waiting.task_done()
+
+
+def fact_id(fact: Fact | str) -> str:
+    """The id of a fact given as itself or as its id."""
+    return fact.id if isinstance(fact, Fact) else clean_text(fact, "fact id")

@@ -1,0 +1,200 @@
+"""The client's reading methods: check what comes in, then run one flow or statement."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Any, Literal
+
+from engram_graph import intake
+from engram_graph.client.base import Connection, Moment, fact_id
+from engram_graph.clock import instant
+from engram_graph.errors import InputError
+from engram_graph.flows import doctor, read
+from engram_graph.graph import history as graph_history
+from engram_graph.graph.read import get_fact, get_message
+from engram_graph.models.facts import Fact, Message
+from engram_graph.models.results import (
+    Explanation,
+    Mode,
+    NamespaceInfo,
+    Page,
+    Recall,
+    Report,
+    Stats,
+    Timeline,
+)
+from engram_graph.rules.names import entity_key
+from engram_graph.rules.validate import clean_name, clean_text
+from engram_graph.vocabulary import predicate as known_predicate
+
+
+class Reading(Connection):
+    """``search``, ``facts``, ``history``, ``explain`` and what belongs to them."""
+
+    async def search(
+        self,
+        query: str,
+        *,
+        namespace: str | None = None,
+        mode: Mode = "facts",
+        limit: int | None = None,
+        as_of: Moment | None = None,
+        context_tokens: int | None = None,
+    ) -> Recall:
+        """Find what bears on ``query``.
+
+        Args:
+            mode: ``facts``, ``turns`` (messages) or ``both``.
+            limit: most items of each sort, 1 to 150; the setting ``shortlist`` by default.
+            as_of: only what was true at that moment (turns: said by then).
+            context_tokens: budget of ``context``, estimated.
+        """
+        scope = self._scope(namespace)
+        clean_text(query, "query")
+        if mode not in ("facts", "turns", "both"):
+            raise InputError(f"unknown mode: {mode!r}", hint="One of: facts, turns, both")
+        limit = intake.whole_number(limit, self.settings.shortlist, "limit", 1, 150)
+        tokens = intake.whole_number(
+            context_tokens, self.settings.context_tokens, "context_tokens", 50, 1_000_000
+        )
+        moment = instant(as_of, "as_of") if as_of is not None else None
+        return await read.search(
+            await self.open(),
+            scope,
+            query,
+            mode=mode,
+            limit=limit,
+            as_of=moment,
+            token_budget=tokens,
+        )
+
+    async def get(self, id: str, *, namespace: str | None = None) -> Fact:  # noqa: A002
+        """One fact by its id.
+
+        Raises:
+            NotFoundError: not in this namespace.
+        """
+        scope = self._scope(namespace)
+        return (await get_fact((await self.open()).graph, scope, id)).fact
+
+    async def get_message(self, id: str, *, namespace: str | None = None) -> Message:  # noqa: A002
+        """One message by its id.
+
+        Raises:
+            NotFoundError: not in this namespace.
+        """
+        scope = self._scope(namespace)
+        return await get_message((await self.open()).graph, scope, id)
+
+    async def facts(
+        self,
+        *,
+        namespace: str | None = None,
+        subject: str | None = None,
+        predicate: str | None = None,
+        object: str | None = None,  # noqa: A002
+        open: bool | None = None,  # noqa: A002
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Page:
+        """Facts in recording order, by page.
+
+        Args:
+            open: True for those without an end, False for those with one.
+            as_of: true at that moment. known_at: as the memory knew it then (inclusive).
+            cursor: of the page before.
+        """
+        scope = self._scope(namespace)
+        limit = intake.whole_number(limit, 100, "limit", 1, 10_000)
+        found = await graph_history.facts(
+            (await self.open()).graph,
+            scope,
+            subject_key=_key(subject, "subject"),
+            predicate=known_predicate(predicate).name if predicate is not None else None,
+            object_key=_key(object, "object"),
+            open_only=open,
+            as_of=instant(as_of, "as_of") if as_of is not None else None,
+            known_at=instant(known_at, "known_at") if known_at is not None else None,
+            after=_read_cursor(cursor),
+            limit=limit + 1,
+        )
+        more = len(found) > limit
+        found = found[:limit]
+        return Page(facts=tuple(found), cursor=_write_cursor(found[-1]) if more else None)
+
+    async def iter_facts(self, **filters: Any) -> AsyncIterator[Fact]:
+        """All facts that ``facts`` would give over its pages."""
+        cursor: str | None = None
+        while True:
+            page = await self.facts(cursor=cursor, **filters)
+            for fact in page.facts:
+                yield fact
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+    async def history(
+        self, subject: str, predicate: str | None = None, *, namespace: str | None = None
+    ) -> Timeline:
+        """All facts of a subject (and predicate) by valid_from, with what superseded what."""
+        scope = self._scope(namespace)
+        clean_name(subject, "subject")
+        name = known_predicate(predicate).name if predicate is not None else None
+        return await graph_history.timeline(
+            (await self.open()).graph, scope, subject, entity_key(subject), name
+        )
+
+    async def explain(self, fact: Fact | str, *, namespace: str | None = None) -> Explanation:
+        """Everything behind a fact: sources, decisions with probabilities, chain, links.
+
+        Raises:
+            NotFoundError: not in this namespace.
+        """
+        scope = self._scope(namespace)
+        graph = (await self.open()).graph
+        found = await get_fact(graph, scope, fact_id(fact))
+        return await graph_history.explain(graph, scope, found.fact)
+
+    async def namespaces(self) -> list[NamespaceInfo]:
+        """Every namespace in the database with its counts."""
+        return await graph_history.namespaces((await self.open()).graph)
+
+    async def stats(self, *, namespace: str | None = None) -> Stats:
+        """Counts of one namespace, and what its decider cost."""
+        scope = self._scope(namespace)
+        return await graph_history.stats((await self.open()).graph, scope)
+
+    async def doctor(self, *, namespace: str | None = None, everywhere: bool = False) -> Report:
+        """Check the graph's invariants; reports, never repairs.
+
+        Args:
+            everywhere: all namespaces instead of one.
+        """
+        scope = None if everywhere else self._scope(namespace)
+        return await doctor.check((await self.open()).graph, scope)
+
+
+def _key(name: str | None, field: Literal["subject", "object"]) -> str | None:
+    return None if name is None else entity_key(clean_name(name, field))
+
+
+def _write_cursor(fact: Fact) -> str:
+    place = json.dumps([fact.recorded_at.isoformat(), fact.id])
+    return base64.urlsafe_b64encode(place.encode()).decode()
+
+
+def _read_cursor(cursor: str | None) -> tuple[datetime, str] | None:
+    if cursor is None:
+        return None
+    try:
+        recorded_at, fact_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        return instant(recorded_at), str(fact_id)
+    except (ValueError, TypeError, InputError):
+        raise InputError(
+            "cursor is not one of ours", hint="Pass the cursor of the page before."
+        ) from None

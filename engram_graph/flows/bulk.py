@@ -1,0 +1,134 @@
+"""Many given facts: decided one by one, or imported in batches without a question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engram_graph import clock
+from engram_graph.flows import write as write_flow
+from engram_graph.flows.runtime import Runtime
+from engram_graph.flows.write_fact import is_stated, valid_from
+from engram_graph.graph import write
+from engram_graph.models.facts import Draft, Extracted, Fact, Message
+from engram_graph.models.results import Imported
+from engram_graph.rules.belief import start
+from engram_graph.rules.names import entity_key, normal_text
+from engram_graph.vocabulary import ClosedReason, MessageStatus, Outcome, Role
+
+Given = tuple[Message, Extracted]
+Progress = Callable[[int, int], None]
+_BATCH = 1000
+_IMPORT = "import"
+
+
+async def decide_facts(
+    runtime: Runtime, given: Sequence[Given], progress: Progress | None
+) -> Imported:
+    """Remember each fact in turn, with every decision."""
+    stored = facts = skipped = 0
+    for place, (message, extracted) in enumerate(given, 1):
+        kept, vectors, degraded = await write_flow.store(runtime, message, extracted)
+        added = await write_flow.process(runtime, kept, vectors, degraded)
+        stored += not added.duplicate
+        skipped += added.duplicate or not added.facts
+        facts += 0 if added.duplicate else len(added.facts)
+        if progress:
+            progress(place, len(given))
+    return Imported(messages=stored, facts=facts, skipped=skipped)
+
+
+async def import_facts(
+    runtime: Runtime, namespace: str, given: Sequence[Given], progress: Progress | None
+) -> Imported:
+    """Write facts as they are: no question is asked and nothing closes.
+
+    One message stands for the whole import. A fact's id derives from its content, so the same
+    facts again are left alone.
+    """
+    if not given:
+        return Imported()
+    now = clock.now()
+    facts: dict[str, Fact] = {}
+    for message, extracted in given:
+        fact = _fact(message, extracted.drafts[0], now, runtime)
+        facts.setdefault(fact.id, fact)
+    source = clock.derived_id(namespace, _IMPORT, *sorted(facts))
+    message = Message(
+        id=clock.new_id(),
+        namespace=namespace,
+        conversation=_IMPORT,
+        speaker=_IMPORT,
+        role=Role.SYSTEM,
+        text=f"Import of {len(facts)} facts",
+        said_at=now,
+        recorded_at=now,
+        source_id=source,
+        status=MessageStatus.PENDING,
+    )
+    kept, _, _ = await write_flow.store(runtime, message, Extracted(extractor=_IMPORT))
+    stored = 0
+    items = list(facts.values())
+    for begin in range(0, len(items), _BATCH):
+        batch = items[begin : begin + _BATCH]
+        vectors, _ = await runtime.embed([fact.text for fact in batch])
+        rows = [
+            (fact, vector, _decision(fact, now))
+            for fact, vector in zip(batch, vectors, strict=True)
+        ]
+        stored += await write.import_facts(runtime.graph, kept.message, rows, now)
+        if progress:
+            progress(begin + len(batch), len(items))
+    await write.set_status(runtime.graph, kept.message, MessageStatus.DONE)
+    return Imported(messages=int(kept.created), facts=stored, skipped=len(given) - stored)
+
+
+def _fact(message: Message, draft: Draft, now: Any, runtime: Runtime) -> Fact:
+    began = valid_from(draft, message)
+    subject_key, object_key = entity_key(draft.subject), entity_key(draft.object)
+    stated = is_stated(draft, message)
+    return Fact(
+        id=clock.derived_id(
+            message.namespace,
+            subject_key,
+            draft.predicate,
+            object_key,
+            normal_text(draft.text),
+            str(draft.negated),
+            began.isoformat() if stated else "",
+            draft.valid_until.isoformat() if draft.valid_until else "",
+        ),
+        namespace=message.namespace,
+        subject=draft.subject,
+        subject_key=subject_key,
+        predicate=draft.predicate,
+        object=draft.object,
+        object_key=object_key,
+        text=draft.text,
+        negated=draft.negated,
+        extractor=_IMPORT,
+        belief=start(False, 1.0, runtime.thresholds),
+        valid_from=began,
+        valid_from_stated=stated,
+        valid_until=draft.valid_until,
+        open=draft.valid_until is None,
+        recorded_at=now,
+        closed_at=now if draft.valid_until else None,
+        closed_reason=ClosedReason.STATED if draft.valid_until else None,
+    )
+
+
+def _decision(fact: Fact, now: Any) -> dict[str, Any]:
+    return {
+        "id": clock.derived_id(fact.id, "belief_start"),
+        "namespace": fact.namespace,
+        "question": "belief_start",
+        "outcome": Outcome.STORED.value,
+        "chosen": "",
+        "p": 1.0,
+        "reason": "imported undecided",
+        "backend": "rule",
+        "decided_at": now,
+        "position": 0,
+        "moves_end": False,
+    }

@@ -1,0 +1,104 @@
+"""Correction by hand: one fact is closed and another takes its place, with the reason logged."""
+
+from __future__ import annotations
+
+from engram_graph import clock
+from engram_graph.errors import ConflictError, InputError
+from engram_graph.flows import write as write_flow
+from engram_graph.flows.runtime import Runtime
+from engram_graph.flows.write_fact import changed
+from engram_graph.graph import write
+from engram_graph.graph.read import get_fact
+from engram_graph.intake import CALLER, Correction
+from engram_graph.models.facts import Draft, Extracted, Fact
+from engram_graph.models.results import Added
+from engram_graph.rules.correct import correction_plan
+from engram_graph.rules.names import entity_key
+from engram_graph.rules.situation import Situation
+from engram_graph.vocabulary import MessageStatus
+
+_ATTEMPTS = 8
+
+
+async def correct(runtime: Runtime, namespace: str, fact_id: str, change: Correction) -> Added:
+    """Carry out ``change`` on a fact.
+
+    Raises:
+        NotFoundError: no such fact. InputError: nothing would change, or corrected before.
+        ConflictError: other writers kept changing it.
+    """
+    message = change.message
+    for attempt in range(_ATTEMPTS):
+        old = await get_fact(runtime.graph, namespace, fact_id)
+        draft = _draft(old.fact, change)
+        (vector,), reason = await runtime.embed([draft.text])
+        around = await write.surroundings(
+            runtime.graph,
+            namespace,
+            entity_key(draft.subject),
+            draft.predicate,
+            entity_key(draft.object),
+            vector,
+            (),
+            runtime.thresholds,
+        )
+        situation = Situation(
+            namespace=namespace,
+            message=message,
+            draft=draft,
+            valid_from=change.valid_from or old.fact.valid_from,
+            valid_from_stated=change.valid_from is not None,
+            valid_until=change.valid_until,
+            fact_id=clock.derived_id(message.id, "0"),
+            extractor=CALLER,
+            caller_relation=True,
+            subject_version=around.subject_version,
+            candidates=around.candidates,
+            decided_at=clock.now(),
+            embedding=vector,
+            thresholds=runtime.thresholds,
+        )
+        plan = correction_plan(old, situation, change.reason, clock.new_id)
+        if attempt == 0:
+            # Without drafts: a correction is a deed at one moment and is never resumed.
+            await write_flow.store(runtime, message, Extracted(extractor=CALLER))
+        try:
+            await write.apply(runtime.graph, plan, finish=True)
+        except write.StalePlanError:
+            continue
+        return Added(
+            message=message.model_copy(update={"status": MessageStatus.DONE}),
+            facts=(plan.fact,) if plan.fact else (),
+            closed=tuple(changed(old.fact, c) for c in plan.changes if c.id == fact_id),
+            degraded=(reason,) if reason else (),
+        )
+    raise ConflictError(f"fact {fact_id} kept changing while it was corrected")
+
+
+def _draft(old: Fact, change: Correction) -> Draft:
+    subject = change.subject or old.subject
+    predicate = change.predicate or old.predicate
+    obj = change.object or old.object
+    same = (subject, predicate, obj) == (old.subject, old.predicate, old.object)
+    text = change.text or (old.text if same else f"{subject} {predicate.replace('_', ' ')} {obj}")
+    begins = change.valid_from or old.valid_from
+    if same and text == old.text and begins == old.valid_from and change.valid_until is None:
+        raise InputError("the correction changes nothing", field="fact")
+    if change.valid_until is not None and change.valid_until < begins:
+        raise InputError(
+            f"valid_until {change.valid_until.isoformat()} lies before {begins.isoformat()}",
+            field="valid_until",
+        )
+    return Draft(
+        subject=subject,
+        predicate=predicate,
+        object=obj,
+        text=text,
+        negated=old.negated,
+        valid_from=begins,
+        valid_until=change.valid_until,
+        temporal_status=old.temporal_status,
+        kind=old.kind,
+        durability=old.durability,
+        sensitivity=old.sensitivity,
+    )

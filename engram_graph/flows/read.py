@@ -1,0 +1,126 @@
+"""A question becomes a recall: shortlist in one statement, fuse, chains, lines for the prompt."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from engram_graph.flows.runtime import Runtime
+from engram_graph.graph import read
+from engram_graph.models.facts import Vector
+from engram_graph.models.results import FactHit, Mode, Recall, TurnHit
+from engram_graph.rules.fusion import fuse, fuse_turns
+from engram_graph.rules.render import context_block, fact_line, turn_line
+from engram_graph.rules.text import lucene_query, namespace_key
+
+
+async def search(
+    runtime: Runtime,
+    namespace: str,
+    query: str,
+    *,
+    mode: Mode,
+    limit: int,
+    as_of: datetime | None,
+    token_budget: int,
+) -> Recall:
+    """Find what bears on ``query``; see ``AsyncMemory.search``."""
+    (vector,), reason = await runtime.embed([query], query=True)
+    lucene = lucene_query(query, namespace_key(namespace))
+    facts: list[FactHit] = []
+    turns: list[TurnHit] = []
+    if mode in ("facts", "both"):
+        facts = await _facts(runtime, namespace, vector, lucene, limit, as_of)
+    if mode in ("turns", "both"):
+        turns = await _turns(runtime, namespace, vector, lucene, limit, as_of)
+    if mode == "both":
+        turns = _without_told(turns, facts)
+    lines = [hit.line for hit in facts] + [hit.line for hit in turns]
+    return Recall(
+        query=query,
+        namespace=namespace,
+        mode=mode,
+        facts=tuple(facts),
+        turns=tuple(turns),
+        context=context_block(lines, token_budget),
+        degraded=(reason,) if reason else (),
+    )
+
+
+async def _facts(
+    runtime: Runtime,
+    namespace: str,
+    vector: Vector | None,
+    lucene: str | None,
+    limit: int,
+    as_of: datetime | None,
+) -> list[FactHit]:
+    wide = limit * 3 if as_of else limit  # what was not true then falls away after the index
+    rows = await read.shortlist_facts(runtime.graph, namespace, vector, lucene, wide, as_of)
+    by_id = {row.fact.id: row for row in rows}
+    order = fuse(
+        {
+            "vector": {r.fact.id: r.vector for r in rows if r.vector is not None},
+            "text": {r.fact.id: r.text for r in rows if r.text is not None},
+        }
+    )
+    # Relevance weighed with belief, as in decision_rules §11; ties keep the fused order.
+    order = sorted(order, key=lambda each: -each[1].fused * by_id[each[0]].fact.belief)[:limit]
+    chained = [fact_id for fact_id, _ in order if by_id[fact_id].chained]
+    behind = {} if as_of else _by_head(await read.chains(runtime.graph, namespace, chained))
+    hits: dict[str, FactHit] = {}
+    for fact_id, scores in order:
+        row = by_id[fact_id]
+        hits.setdefault(
+            fact_id,
+            FactHit(
+                fact=row.fact, scores=scores, successor=row.successor, line=fact_line(row.fact)
+            ),
+        )
+        for link in behind.get(fact_id, ()):
+            found = by_id.get(link.fact.id)
+            hits.setdefault(
+                link.fact.id,
+                FactHit(
+                    fact=link.fact,
+                    scores=next((s for i, s in order if found and i == link.fact.id), scores),
+                    why="history",
+                    successor=link.successor,
+                    line=fact_line(link.fact),
+                ),
+            )
+    return list(hits.values())
+
+
+def _by_head(rows: list[read.ChainRow]) -> dict[str, list[read.ChainRow]]:
+    behind: dict[str, list[read.ChainRow]] = {}
+    for row in rows:
+        behind.setdefault(row.of, []).append(row)
+    return behind
+
+
+async def _turns(
+    runtime: Runtime,
+    namespace: str,
+    vector: Vector | None,
+    lucene: str | None,
+    limit: int,
+    as_of: datetime | None,
+) -> list[TurnHit]:
+    rows = await read.shortlist_turns(runtime.graph, namespace, vector, lucene, 2 * limit, as_of)
+    by_id = {row.message.id: row for row in rows}
+    order = fuse_turns(
+        {r.message.id: r.vector for r in rows if r.vector is not None},
+        {r.message.id: r.text for r in rows if r.text is not None},
+        {r.message.id: r.neighbours for r in rows},
+    )
+    return [
+        TurnHit(message=by_id[turn].message, scores=scores, line=turn_line(by_id[turn].message))
+        for turn, scores in order
+        if turn in by_id
+    ][:limit]
+
+
+def _without_told(turns: list[TurnHit], facts: list[FactHit]) -> list[TurnHit]:
+    """Turns whose words a fact's line does not hold already."""
+    told = {hit.fact.source_quote or hit.fact.text for hit in facts}
+    return [hit for hit in turns if hit.message.text not in told]

@@ -1,0 +1,63 @@
+"""What every flow works with: the graph, the models, the numbers, and how vectors are made."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
+
+from engram_graph.errors import EmbeddingError
+from engram_graph.graph.driver import Graph
+from engram_graph.models.facts import Vector
+from engram_graph.ports import Decider, Embedder, Extractor
+from engram_graph.rules.thresholds import DEFAULT, Thresholds
+
+log = logging.getLogger(__name__)
+NO_EMBEDDER = "embedder: none installed, full text only"
+
+
+@dataclass(slots=True)
+class Runtime:
+    """An open connection with its models.
+
+    Attributes:
+        embedder: None when none is installed; vectors are then absent and search uses full text.
+    """
+
+    graph: Graph
+    embedder: Embedder | None
+    extractor: Extractor
+    decider: Decider
+    thresholds: Thresholds = DEFAULT
+    _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
+        default_factory=WeakValueDictionary
+    )
+
+    async def embed(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> tuple[list[Vector | None], str | None]:
+        """A vector per text, or None for all and the reason in words."""
+        if self.embedder is None:
+            return [None] * len(texts), NO_EMBEDDER
+        try:
+            return list(await self.embedder.embed(texts, query=query)), None
+        except EmbeddingError as error:
+            log.warning("embedder failed: %s", error.code)
+            return [None] * len(texts), f"embedder: {error.message}"
+
+    def writer_lock(self, namespace: str, subject_key: str) -> asyncio.Lock:
+        """One writer per subject within this process, so that plans seldom go stale."""
+        key = (namespace, subject_key)
+        lock = self._locks.get(key)
+        if lock is None:
+            lock = self._locks[key] = asyncio.Lock()
+        return lock
+
+    async def aclose(self) -> None:
+        """Close the models and the pool."""
+        for part in (self.embedder, self.extractor, self.decider):
+            if part is not None:
+                await part.aclose()
+        await self.graph.close()

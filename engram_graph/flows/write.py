@@ -1,0 +1,143 @@
+"""A message becomes facts: store it first, extract, write each fact; whatever fails, resume."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from engram_graph.errors import ExtractionError, InputError
+from engram_graph.flows.runtime import Runtime
+from engram_graph.flows.write_fact import Written, write_fact
+from engram_graph.graph import write
+from engram_graph.models.facts import Draft, Extracted, Fact, Message, Vector
+from engram_graph.models.results import Added
+from engram_graph.rules.names import resolve_person
+from engram_graph.rules.render import without_recall_block
+from engram_graph.rules.secrets import redact, redact_values
+from engram_graph.rules.text import turn_text
+from engram_graph.rules.validate import clean_name, clean_text
+from engram_graph.vocabulary import MessageStatus, Role
+
+log = logging.getLogger(__name__)
+
+
+async def store(
+    runtime: Runtime, message: Message, extracted: Extracted | None = None
+) -> tuple[write.Stored, list[Vector | None], tuple[str, ...]]:
+    """Make ``message`` safe. From here on nothing that fails can lose it.
+
+    Returns:
+        It as stored; a vector for each draft; what fell back.
+    """
+    drafts = extracted.drafts if extracted else ()
+    texts = [turn_text(message.speaker, message.text), *(d.text for d in drafts)]
+    (vector, *vectors), reason = await runtime.embed(texts)
+    stored = await write.store_message(runtime.graph, message, vector, extracted)
+    return stored, vectors, (reason,) if reason else ()
+
+
+async def process(
+    runtime: Runtime,
+    stored: write.Stored,
+    vectors: Sequence[Vector | None] = (),
+    degraded: tuple[str, ...] = (),
+) -> Added:
+    """Extract and write the facts of a stored message; a finished one is only read back.
+
+    Raises:
+        StoreError: the database failed; the message stays pending.
+    """
+    message = stored.message
+    if message.status is MessageStatus.DONE:
+        facts = await write.facts_of_message(runtime.graph, message)
+        return Added(message=message, facts=tuple(facts), duplicate=not stored.created)
+    extracted = stored.drafts
+    if extracted is None:
+        try:
+            extracted = await _extract(runtime, message)
+        except ExtractionError as error:
+            log.warning("extractor %s failed: %s", runtime.extractor.name, error.code)
+            await write.set_status(runtime.graph, message, MessageStatus.FAILED, error.message)
+            failed = message.model_copy(
+                update={"status": MessageStatus.FAILED, "error": error.message}
+            )
+            return Added(message=failed, degraded=(*degraded, f"extractor: {error.message}"))
+        if extracted.drafts:
+            await write.set_drafts(runtime.graph, message, extracted)
+    if not extracted.drafts:
+        await write.set_status(runtime.graph, message, MessageStatus.DONE)
+    written = [
+        await write_fact(
+            runtime,
+            message,
+            draft,
+            index=index,
+            extractor=extracted.extractor,
+            finish=index == len(extracted.drafts) - 1,
+            embedding=vectors[index] if index < len(vectors) else None,
+        )
+        for index, draft in enumerate(extracted.drafts)
+    ]
+    done = message.model_copy(update={"status": MessageStatus.DONE, "error": None})
+    return _added(done, written, degraded)
+
+
+async def resume(runtime: Runtime, namespace: str) -> list[Added]:
+    """Finish the messages that are pending or failed, oldest first."""
+    return [
+        await process(runtime, stored)
+        for stored in await write.unfinished(runtime.graph, namespace)
+    ]
+
+
+async def _extract(runtime: Runtime, message: Message) -> Extracted:
+    name = runtime.extractor.name
+    if message.role not in (Role.USER, Role.ASSISTANT):
+        return Extracted(extractor=name)
+    # What this memory recalled is no evidence when it comes back inside a message.
+    heard = without_recall_block(message.text)
+    if not heard.strip():
+        return Extracted(extractor=name)
+    recent = await write.recent_messages(
+        runtime.graph, message, runtime.thresholds.context_messages
+    )
+    drafts = await runtime.extractor.extract(message.model_copy(update={"text": heard}), recent)
+    usable = (usable_draft(draft, message) for draft in drafts)
+    return Extracted(extractor=name, drafts=tuple(d for d in usable if d is not None))
+
+
+def usable_draft(draft: Draft, message: Message) -> Draft | None:
+    """``draft`` without secrets and with its first person resolved; None when it cannot be kept."""
+    _, secrets = redact("\n".join((draft.text, draft.object, draft.subject, draft.quote or "")))
+    try:
+        return draft.model_copy(
+            update={
+                "subject": clean_name(_safe(draft.subject, secrets, message), "subject"),
+                "object": clean_name(_safe(draft.object, secrets, message), "object"),
+                "text": clean_text(redact_values(draft.text, secrets)),
+                "quote": redact_values(draft.quote, secrets) if draft.quote else None,
+            }
+        )
+    except InputError:
+        return None
+
+
+def _safe(name: str, secrets: tuple[str, ...], message: Message) -> str:
+    return resolve_person(redact_values(name, secrets), message.speaker, message.role)
+
+
+def _added(message: Message, written: list[Written], degraded: tuple[str, ...]) -> Added:
+    closed: list[Fact] = []
+    reopened: list[Fact] = []
+    for before, after in (pair for one in written for pair in one.changed):
+        if before.valid_until != after.valid_until:
+            (closed if after.valid_until is not None else reopened).append(after)
+    reasons = dict.fromkeys((*degraded, *(reason for one in written for reason in one.degraded)))
+    return Added(
+        message=message,
+        facts=tuple(one.fact for one in written if one.fact is not None),
+        repeated=tuple(one.repeated for one in written if one.repeated is not None),
+        closed=tuple(closed),
+        reopened=tuple(reopened),
+        degraded=tuple(reasons),
+    )

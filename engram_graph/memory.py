@@ -1,0 +1,19 @@
+"""``AsyncMemory``, the client."""
+
+from __future__ import annotations
+
+from engram_graph.client.reading import Reading
+from engram_graph.client.writing import Writing
+
+
+class AsyncMemory(Writing, Reading):
+    """Long-term memory in Neo4j. Connects at the first call; close it, or use ``async with``.
+
+    Args:
+        namespace: whose memory; may be given per call instead. Never empty.
+        settings: options; by default read from the environment.
+        embedder, extractor, decider: parts of your own in place of the configured ones.
+        progress: told (done, total) while the embedded server's files are fetched.
+
+    Every method raises ``EngramError`` or one below it, and nothing else on purpose.
+    """

@@ -1,0 +1,114 @@
+"""Every setting with its name, default and help. Read from the environment or given in code."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from engram_graph.errors import ConfigurationError
+
+
+def _env(*names: str) -> Any:
+    return AliasChoices(*names)
+
+
+class Settings(BaseSettings):
+    """Options of a client; an argument wins over the environment, a blank value counts as unset.
+
+    Raises:
+        ConfigurationError: by ``Settings.load``, naming the variable that is wrong.
+    """
+
+    model_config = SettingsConfigDict(
+        env_ignore_empty=True, populate_by_name=True, extra="forbid", frozen=True
+    )
+
+    neo4j_uri: str | None = Field(
+        None,
+        validation_alias=_env("NEO4J_URI"),
+        description="Server to use; unset starts or finds the embedded one.",
+    )
+    neo4j_username: str = Field("neo4j", validation_alias=_env("NEO4J_USERNAME"))
+    neo4j_password: SecretStr = Field(
+        SecretStr(""),
+        validation_alias=_env("NEO4J_PASSWORD"),
+        description="Only used with NEO4J_URI.",
+    )
+    neo4j_database: str | None = Field(
+        None,
+        validation_alias=_env("NEO4J_DATABASE"),
+        description="Database name; unset means the user's home database.",
+    )
+    openai_api_key: SecretStr = Field(
+        SecretStr(""),
+        validation_alias=_env("OPENAI_API_KEY"),
+        description="Turns on extraction by an LLM (or ENGRAM_EXTRACTOR=llm with a base URL).",
+    )
+    openai_base_url: str | None = Field(
+        None,
+        validation_alias=_env("OPENAI_BASE_URL"),
+        description="Any OpenAI-compatible server.",
+    )
+    namespace: str | None = Field(
+        None,
+        validation_alias=_env("ENGRAM_NAMESPACE"),
+        description="Namespace bound to clients that name none.",
+    )
+    extractor: Literal["auto", "patterns", "llm"] = Field(
+        "auto",
+        validation_alias=_env("ENGRAM_EXTRACTOR"),
+        description="auto: llm when OPENAI_API_KEY is set, else patterns.",
+    )
+    llm_model: str = Field("gpt-4o-mini", validation_alias=_env("ENGRAM_LLM_MODEL"))
+    embedder: Literal["auto", "local", "openai", "hash", "none"] = Field(
+        "auto",
+        validation_alias=_env("ENGRAM_EMBEDDER"),
+        description="auto: local when sentence-transformers is installed, else none.",
+    )
+    embedding_model: str | None = Field(
+        None,
+        validation_alias=_env("ENGRAM_EMBEDDING_MODEL"),
+        description="Model name or folder; unset means the packaged all-MiniLM-L6-v2.",
+    )
+    embedding_dimension: int | None = Field(
+        None,
+        gt=0,
+        le=4096,
+        validation_alias=_env("ENGRAM_EMBEDDING_DIMENSION"),
+        description="Of an OpenAI model or the hash embedder.",
+    )
+    shortlist: int = Field(
+        30,
+        ge=1,
+        le=150,
+        validation_alias=_env("ENGRAM_SHORTLIST"),
+        description="Items a search looks at and returns at most.",
+    )
+    context_tokens: int = Field(
+        1500,
+        ge=50,
+        validation_alias=_env("ENGRAM_CONTEXT_TOKENS"),
+        description="Budget of Recall.context, in estimated tokens.",
+    )
+
+    @field_validator("neo4j_uri", "openai_base_url", "namespace", mode="after")
+    @classmethod
+    def _blank_is_unset(cls, value: str | None) -> str | None:
+        return (value.strip() or None) if value else None
+
+    @classmethod
+    def load(cls, **values: Any) -> Settings:
+        """Settings from ``values`` and the environment.
+
+        Raises:
+            ConfigurationError: a value does not fit; its name and the reason, never the value.
+        """
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            wrong = "; ".join(
+                f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()
+            )
+            raise ConfigurationError(f"settings: {wrong}") from None

@@ -1,0 +1,129 @@
+"""Settings to a running set of parts: database, embedder, extractor, decider."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import anyio.to_thread
+
+from engram_graph.errors import ConfigurationError
+from engram_graph.flows.runtime import Runtime
+from engram_graph.graph import schema
+from engram_graph.graph.driver import Graph
+from engram_graph.ports import Decider, Embedder, Extractor
+from engram_graph.settings import Settings
+
+log = logging.getLogger(__name__)
+Progress = Callable[[int, int], None]
+
+
+async def open_runtime(
+    settings: Settings,
+    *,
+    embedder: Embedder | None = None,
+    extractor: Extractor | None = None,
+    decider: Decider | None = None,
+    progress: Progress | None = None,
+) -> Runtime:
+    """Connect, start the embedded server if that is the one, and bring the schema forward.
+
+    Raises:
+        ConfigurationError, MissingExtraError, ServerError, StoreError: as each part says.
+    """
+    chosen = embedder or make_embedder(settings)
+    runtime = Runtime(
+        graph=await open_graph(settings, progress),
+        embedder=chosen,
+        extractor=extractor or make_extractor(settings),
+        decider=decider or make_decider(settings),
+    )
+    try:
+        await runtime.graph.connect()
+        if chosen is not None and not chosen.dimension:
+            await chosen.embed(["dimension"])  # a model that tells it only by working
+        await schema.migrate(
+            runtime.graph,
+            chosen.model if chosen else None,
+            chosen.dimension if chosen else None,
+        )
+    except BaseException:
+        await runtime.aclose()
+        raise
+    return runtime
+
+
+async def open_graph(settings: Settings, progress: Progress | None = None) -> Graph:
+    """The database of ``settings``, not connected yet; the embedded server when none is named."""
+    if settings.neo4j_uri:
+        return Graph(
+            settings.neo4j_uri,
+            settings.neo4j_username,
+            settings.neo4j_password.get_secret_value(),
+            settings.neo4j_database,
+        )
+    from engram_graph.server import EmbeddedServer
+
+    info = await anyio.to_thread.run_sync(lambda: EmbeddedServer().up(progress))
+    return Graph(info.bolt_uri, info.username, info.password, settings.neo4j_database)
+
+
+def make_embedder(settings: Settings) -> Embedder | None:
+    """The embedder of ``settings``; None when none is wanted or installed."""
+    from engram_graph.adapters import embed_local
+    from engram_graph.adapters.embed_cache import CachedEmbedder
+
+    kind = settings.embedder
+    if kind == "auto":
+        kind = "local" if embed_local.available(settings.embedding_model) else "none"
+    if kind == "local":
+        return CachedEmbedder(embed_local.LocalEmbedder(settings.embedding_model))
+    if kind == "openai":
+        from engram_graph.adapters.embed_openai import OpenAIEmbedder
+
+        return CachedEmbedder(
+            OpenAIEmbedder(
+                settings.embedding_model or "text-embedding-3-small",
+                api_key=_key(settings),
+                base_url=settings.openai_base_url,
+                dimension=settings.embedding_dimension,
+            )
+        )
+    if kind == "hash":
+        from engram_graph.adapters.embed_hash import HashEmbedder
+
+        return HashEmbedder(settings.embedding_dimension or schema.DEFAULT_DIMENSION)
+    return None
+
+
+def make_extractor(settings: Settings) -> Extractor:
+    """The extractor of ``settings``."""
+    kind = settings.extractor
+    if kind == "auto":
+        kind = "llm" if settings.openai_api_key.get_secret_value() else "patterns"
+    if kind == "patterns":
+        from engram_graph.adapters.patterns import PatternExtractor
+
+        return PatternExtractor()
+    from engram_graph.adapters.llm_extractor import LLMExtractor
+
+    return LLMExtractor(
+        settings.llm_model, api_key=_key(settings), base_url=settings.openai_base_url
+    )
+
+
+def make_decider(settings: Settings) -> Decider:
+    """The decider of ``settings``: rules, as long as no decision model is configured."""
+    from engram_graph.adapters.rules_decider import RulesDecider
+
+    return RulesDecider()
+
+
+def _key(settings: Settings) -> str:
+    key = settings.openai_api_key.get_secret_value()
+    if not key and not settings.openai_base_url:
+        raise ConfigurationError(
+            "OPENAI_API_KEY is not set",
+            hint="Set it, or OPENAI_BASE_URL for a local server that needs none.",
+        )
+    return key or "none"
