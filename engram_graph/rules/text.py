@@ -12,7 +12,7 @@ import hashlib
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 
 MAX_TERMS = 64
@@ -40,9 +40,11 @@ _LETTER = rf"(?:(?![{_SINGLE}{_KATAKANA}{_HANGUL}{_SOUTH_EAST}])[\w{_MARKS}])"
 _TOKEN = re.compile(
     rf"(?P<single>[{_SINGLE}]+)"
     rf"|(?P<joined>[{_KATAKANA}]+|[{_HANGUL}]+|[{_SOUTH_EAST}]+)"
-    rf"|(?P<word>{_LETTER}+(?:['’.]{_LETTER}+)*)"
+    rf"|(?P<word>{_LETTER}+(?:(?:['’.]|(?<=\d),(?=\d)){_LETTER}+)*)"
     rf"|(?P<picture>[{_PICTURES}])"
 )
+# A lone Han character before Hiragana is mostly the stem of a verb or adjective (住む, 住んで).
+_INFLECTED = re.compile("(?<![\u3400-\u9fff])[\u3400-\u9fff](?=[\u3041-\u309f])")
 # Words of questions that nearly every text holds. Negations are left out on purpose.
 _COMMON_WORDS = (
     "a about am an and any are as at be been being but by can could did do does doing for from had "
@@ -95,9 +97,10 @@ def stem(word: str) -> str:
 def search_text(text: str) -> str:
     """What the index holds for ``text``: its NFC form, then the companions of its words.
 
-    Companions are the stems of English words that differ from the word, the parts of words with an
-    inner dot, and the character pairs of scripts whose runs the analyzer keeps whole (Katakana,
-    Hangul, Thai, Lao, Khmer, Burmese). Only the first 4,000 words get any.
+    Companions are the stems of English words that differ from the word, words without accents, the
+    parts of words with an inner dot or underscore, and the character pairs of scripts whose runs
+    the analyzer keeps whole (Katakana, Hangul, Thai, Lao, Khmer, Burmese). Only the first 4,000
+    words get any.
     """
     text = unicodedata.normalize("NFC", encodable(text))
     found: list[str] = []
@@ -144,6 +147,7 @@ def _query_words(text: str) -> Iterator[str]:
         token = match[0]
         if match.lastgroup == "single":
             yield from _pairs(token)
+            yield from _INFLECTED.findall(token)
         elif match.lastgroup == "joined":
             yield token
             yield from _pairs(token)
@@ -151,16 +155,24 @@ def _query_words(text: str) -> Iterator[str]:
             yield token
 
 
-def _companions(word: str) -> Iterable[str]:
+def _companions(word: str) -> Iterator[str]:
     """Other forms under which a word is indexed and asked for."""
-    if "." in word:  # "example.com" is one token to the analyzer, and so is "home.Then"
-        for part in word.split("."):
+    parts = [part for part in re.split(r"[._]", word) if part]
+    if len(parts) > 1:  # "example.com" is one token to the analyzer, and so is "home.Then"
+        for part in parts:
             yield part
             yield from _companions(part)
         return
-    other = stem(word)
-    if other != word.lower():
-        yield other
+    if "," in word:
+        yield word.replace(",", "")
+        return
+    stemmed = stem(word)
+    if stemmed != word.lower():
+        yield stemmed
+    if not stemmed.isascii() and stemmed[0] < "\u0250":  # José is also asked for as Jose
+        plain = unicodedata.normalize("NFD", stemmed).encode("ascii", "ignore").decode()
+        if len(plain) == len(stemmed):  # else letters were lost that are no accents
+            yield plain
 
 
 def _pairs(run: str) -> list[str]:

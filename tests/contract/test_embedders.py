@@ -6,7 +6,7 @@ import asyncio
 import math
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import pytest
 
@@ -188,7 +188,7 @@ class Counting(HashEmbedder):
         self.seen: list[tuple[bool, list[str]]] = []
         self.broken = False
 
-    async def embed(self, texts: list[str], *, query: bool = False) -> list[Vector]:  # type: ignore[override]
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> list[Vector]:
         if self.broken:
             raise EmbeddingError("broken")
         self.seen.append((query, list(texts)))

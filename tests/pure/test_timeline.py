@@ -30,7 +30,7 @@ def fact(
         valid_until=None if end is None else T0 + timedelta(days=end),
         open=end is None,
         recorded_at=T0 + timedelta(days=recorded),
-        **more,  # type: ignore[arg-type]
+        **more,
     )
 
 
