@@ -1,0 +1,159 @@
+"""A loopback server that speaks the OpenAI API's ``/chat/completions``, with scripted replies."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+
+NO_FACTS = '{"facts": []}'
+
+
+@dataclass
+class Reply:
+    """One scripted reply: the model's text, or a raw body with its status."""
+
+    content: str | None = NO_FACTS
+    finish_reason: str = "stop"
+    status: int = 200
+    body: str | None = None
+    delay_s: float = 0.0
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def answer(drafts: Iterable[dict[str, Any]]) -> str:
+    """Drafts as JSON in the product's answer schema; ``relation`` is taken for ``predicate``."""
+    return json.dumps({"facts": [_fact(draft) for draft in drafts]})
+
+
+def _fact(draft: dict[str, Any]) -> dict[str, Any]:
+    fact = {
+        "text": "", "subject": "", "predicate": draft.get("relation", "related_to"), "object": "",
+        "when": None, "quote": None, "negated": False, "temporal_status": "current", "kind": "bio",
+        "durability": "long_term", "sensitivity": "none",
+    }  # fmt: skip
+    return fact | {key: value for key, value in draft.items() if key != "relation"}
+
+
+class LLMServer:
+    """Gives one scripted reply per call; when they are used up, ``otherwise``.
+
+    Attributes:
+        requests: the body of every request; headers: its headers, names in lower case.
+        refuse: response formats (``json_schema``, ``json_object``) answered with 400.
+        otherwise: the reply once the script is empty. last_repeats: it is then the last one given.
+    """
+
+    def __init__(self) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.refuse: set[str] = set()
+        self.otherwise = Reply()
+        self.last_repeats = False
+        self._queue: list[Reply] = []
+        self._failures: list[int] = []
+        self._lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        """The base URL for a client."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def script(self, *replies: str | Reply, last_repeats: bool = False) -> None:
+        """Replace the replies that are still to come."""
+        with self._lock:
+            self._queue = [Reply(r) if isinstance(r, str) else r for r in replies]
+            self.last_repeats = last_repeats
+            if not replies:
+                self.otherwise = Reply()
+
+    def fail(self, times: int, status: int = 503) -> None:
+        """Answer the next ``times`` requests with ``status``, before any scripted reply."""
+        with self._lock:
+            self._failures = [status] * times
+
+    def __enter__(self) -> LLMServer:
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                raw = self.rfile.read(int(self.headers["Content-Length"]))
+                outer._answer(self, json.loads(raw))
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        )
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def _answer(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+        with self._lock:
+            self.headers.append({name.lower(): value for name, value in handler.headers.items()})
+            self.requests.append(body)
+            reply = self._next(body)
+        time.sleep(reply.delay_s)
+        raw = (reply.body if reply.body is not None else _completion(body, reply)).encode()
+        try:
+            handler.send_response(reply.status)
+            headers = {"Content-Type": "application/json", "Content-Length": str(len(raw))}
+            for name, value in (headers | reply.headers).items():
+                handler.send_header(name, value)
+            handler.end_headers()
+            handler.wfile.write(raw)
+        except (BrokenPipeError, ConnectionResetError):  # the client gave up waiting
+            handler.close_connection = True
+
+    def _next(self, body: dict[str, Any]) -> Reply:
+        asked = body.get("response_format", {}).get("type")
+        if asked in self.refuse:
+            return _failure(400, f"response_format {asked} is not supported")
+        if self._failures:
+            return _failure(self._failures.pop(0), "scripted failure")
+        if not self._queue:
+            return self.otherwise
+        reply = self._queue.pop(0)
+        if self.last_repeats and not self._queue:
+            self.otherwise = reply
+        return reply
+
+
+def _failure(status: int, text: str) -> Reply:
+    # The client reads this header before it waits; tests need no waiting.
+    headers = {"retry-after-ms": "1"}
+    return Reply(status=status, body=json.dumps({"error": {"message": text}}), headers=headers)
+
+
+def _completion(body: dict[str, Any], reply: Reply) -> str:
+    message = {"role": "assistant", "content": reply.content}
+    return json.dumps(
+        {
+            "id": "scripted",
+            "object": "chat.completion",
+            "created": 0,
+            "model": body.get("model", ""),
+            "choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}],
+            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+        }
+    )
