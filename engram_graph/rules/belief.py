@@ -32,7 +32,8 @@ def weight(pieces: Iterable[float], thresholds: Thresholds = DEFAULT) -> float:
 def updated(belief: float | None, delta: float, thresholds: Thresholds = DEFAULT) -> float:
     """b ← clamp(σ(l(b) + δ)); a missing belief counts as .50."""
     before = 0.5 if belief is None else belief
-    return clamp(1.0 / (1.0 + math.exp(-(logit(before, thresholds) + delta))), thresholds)
+    log_odds = logit(before, thresholds) + delta
+    return clamp(0.5 + 0.5 * math.tanh(log_odds / 2.0), thresholds)  # σ, without overflow
 
 
 def start(tentative: bool, p_relation: float, thresholds: Thresholds = DEFAULT) -> float:

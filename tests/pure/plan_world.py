@@ -1,7 +1,8 @@
 """A memory in a dictionary: applies plans as the graph would, and checks the invariants each time.
 
 Deciders are scripted as ``{question: rules}``; a rule is one answer, or a list of
-``(words of the new fact, words of the candidate, answer)`` of which the first match wins.
+``(words of the new fact, words of the candidate, answer)`` of which the first match wins, or a
+function of draft and question.
 """
 
 from __future__ import annotations
@@ -207,6 +208,8 @@ class World:
         if name == ask.SECOND and name not in self.script:
             name = ask.RELATION
         rules = self.script.get(name)
+        if callable(rules):
+            return rules(draft, question)
         if rules is None and name == ask.EDGE_TYPE:
             return {draft.predicate: 0.97, "related_to": 0.03}
         if not isinstance(rules, list):
