@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from engram_graph import clock
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import read
 from engram_graph.models.facts import Vector
@@ -68,12 +69,16 @@ async def _facts(
     chained = [fact_id for fact_id, _ in order if by_id[fact_id].chained]
     behind = {} if as_of else _by_head(await read.chains(runtime.graph, namespace, chained))
     hits: dict[str, FactHit] = {}
+    now = clock.now()
     for fact_id, scores in order:
         row = by_id[fact_id]
         hits.setdefault(
             fact_id,
             FactHit(
-                fact=row.fact, scores=scores, successor=row.successor, line=fact_line(row.fact)
+                fact=row.fact,
+                scores=scores,
+                successor=row.successor,
+                line=fact_line(row.fact, now=now),
             ),
         )
         for link in behind.get(fact_id, ()):
@@ -85,7 +90,7 @@ async def _facts(
                     scores=next((s for i, s in order if found and i == link.fact.id), scores),
                     why="history",
                     successor=link.successor,
-                    line=fact_line(link.fact),
+                    line=fact_line(link.fact, now=now),
                 ),
             )
     return list(hits.values())

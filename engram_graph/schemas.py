@@ -1,0 +1,50 @@
+"""JSON Schema of the public records: made from the models, never by hand.
+
+``python -m engram_graph.schemas`` writes the ``schemas/`` folder of a checkout.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from engram_graph.models.decisions import Decision
+from engram_graph.models.facts import Draft, Fact, Message
+from engram_graph.models.results import Added, Explanation, Recall, Report, Timeline
+
+RECORDS: dict[str, type[BaseModel]] = {
+    "added": Added,
+    "decision": Decision,
+    "draft": Draft,
+    "explanation": Explanation,
+    "fact": Fact,
+    "message": Message,
+    "recall": Recall,
+    "report": Report,
+    "timeline": Timeline,
+}
+
+
+def render(record: type[BaseModel]) -> str:
+    """The schema of ``record`` as it stands in its file."""
+    schema = record.model_json_schema(mode="serialization")
+    return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def folder() -> Path:
+    """``schemas``: beside the package in a checkout, else inside an installed wheel."""
+    package = Path(__file__).resolve().parent
+    checkout = package.parent / "schemas"
+    return checkout if checkout.is_dir() else package / "_schemas"
+
+
+def main() -> None:
+    """Write every file anew."""
+    for name, record in RECORDS.items():
+        (folder() / f"{name}.schema.json").write_text(render(record), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
