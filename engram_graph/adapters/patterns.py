@@ -9,29 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 from engram_graph.adapters import patterns_text as text_tools
 from engram_graph.adapters.patterns_dates import Dated, next_occurrence, take_date
-from engram_graph.adapters.patterns_rules import MY, MY_PERSON, NAME, RULES, TEXTS, Rule
+from engram_graph.adapters.patterns_drafts import (
+    Clause,
+    date_words,
+    make_draft,
+    objects,
+    spoken,
+    subject_name,
+    with_article,
+)
+from engram_graph.adapters.patterns_rules import MY, MY_PERSON, NAME, RULES, Rule
 from engram_graph.models.facts import Draft, Message
-from engram_graph.vocabulary import Durability, FactKind, Role, Sensitivity, TemporalStatus
+from engram_graph.vocabulary import Role, TemporalStatus
 
-_KINDS = {
-    "prefers": FactKind.PREFERENCE, "dislikes": FactKind.PREFERENCE, "attended": FactKind.EVENT,
-    "plans": FactKind.TASK, "goal": FactKind.TASK, "family_of": FactKind.RELATIONSHIP,
-    "friend_of": FactKind.RELATIONSHIP, "colleague_of": FactKind.RELATIONSHIP,
-    "married_to": FactKind.RELATIONSHIP, "partner_of": FactKind.RELATIONSHIP,
-}  # fmt: skip
-_DURABILITY = {
-    "born_in": Durability.PERMANENT, "family_of": Durability.PERMANENT,
-    "attended": Durability.PERMANENT, "plans": Durability.SHORT_LIVED,
-}  # fmt: skip
-_SENSITIVITY = {
-    "allergic_to": Sensitivity.HEALTH, "has_condition": Sensitivity.HEALTH,
-    "married_to": Sensitivity.RELATIONSHIP, "partner_of": Sensitivity.RELATIONSHIP,
-}  # fmt: skip
 _SUBJECT = re.compile(rf"(?P<s>(?i:i|we)|{NAME})\s+(?P<vp>\S.*)", re.DOTALL)
 _WE = frozenset({"lives_in", "owns", "attended", "plans", "married_to"})
 _IF = re.compile(r"(?:if|unless|in case|once|when) [^,]{3,80}, (?=I\b)", re.IGNORECASE)
@@ -45,6 +38,13 @@ _GOING = re.compile(
     r"(?:am|is|are) (?P<verb>moving|relocating|visiting|starting|joining|buying|adopting|selling"
     r"|travelling|traveling|flying|leaving|retiring|marrying|taking|running|running in) "
     r"(?P<rest>.+)",
+    re.IGNORECASE,
+)
+_TRIP = re.compile(r"(?:am|is|are) (?:going|flying|travell?ing) to (?P<o>(?-i:[A-Z]).+)", re.I)
+# "Moved to Lisbon last week.": the speaker is left out.
+_ELIDED = re.compile(
+    r"(?:Just |Finally |Recently )?(?:moved|started at|joined|bought|adopted|got promoted|quit my"
+    r"|took up|gave up|went to|sold my|lost my|got a|left my) ",
     re.IGNORECASE,
 )
 _BASE = {
@@ -72,26 +72,9 @@ _HABIT = re.compile(
     r"|wednesday|thursday|friday|saturday)))",
     re.IGNORECASE,
 )
-# Behind these words nothing is listed any more.
-_LIST_END = re.compile(
-    r"\s(?:with|'?cause|because|for|in|at|on|from|when|that|which|since|as|more|so)\b.*|\s-\s.*"
-)
 _NO_HABIT = re.compile(
     r"^(?:think|feel|wanted|knew|believe|find|see|say|wonder|have been|say|am)\b"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Clause:
-    """What is known while one clause is read."""
-
-    message: Message
-    sentence: str
-    text: str
-
-    @property
-    def speaker(self) -> str:
-        return self.message.speaker if self.message.speaker.strip() else "user"
 
 
 class PatternExtractor:
@@ -115,14 +98,14 @@ def drafts(message: Message) -> list[Draft]:
     for sentence, plain in text_tools.sentences(message.text):
         if not plain:
             continue
-        whole = _Clause(message, sentence, text_tools.plain(sentence))
+        whole = Clause(message, sentence, text_tools.plain(sentence))
         if pair := _pair(whole):
             found.setdefault(
                 (pair.subject, pair.predicate, pair.object.lower(), pair.negated), pair
             )
             continue
         for text in _clauses(sentence):
-            for draft in _read(_Clause(message, sentence, text)):
+            for draft in _read(Clause(message, sentence, text)):
                 key = (draft.subject, draft.predicate, draft.object.lower(), draft.negated)
                 found.setdefault(key, draft)
     return list(found.values())
@@ -145,10 +128,12 @@ def _clauses(sentence: str) -> Iterator[str]:
         return
     if _UNSURE.match(sentence.strip()):
         return
+    if _ELIDED.match(plain := text_tools.plain(sentence)):
+        sentence = f"I {plain[0].lower()}{plain[1:]}"
     yield from (c for c in text_tools.clauses(sentence) if not _UNSURE.match(c))
 
 
-def _read(clause: _Clause) -> Iterator[Draft]:
+def _read(clause: Clause) -> Iterator[Draft]:
     if habit := _habit(clause):
         yield habit
         return
@@ -160,16 +145,16 @@ def _read(clause: _Clause) -> Iterator[Draft]:
     for predicate, pattern, form, shape in MY:
         if found := pattern.fullmatch(dated.rest):
             what = found.groupdict().get("what") or ""
-            for name in _objects(found["o"], shape, predicate == "hobby", 8):
+            for name in objects(found["o"], shape, predicate == "hobby", 8):
                 sentence = form.format(s=clause.speaker, o=name, what=what)
-                yield _draft(clause, "I", predicate, name, sentence, dated)
+                yield make_draft(clause, "I", predicate, name, sentence, dated)
             return
     found = _SUBJECT.fullmatch(dated.rest)
     if found and (found["s"].lower() in ("i", "we") or text_tools.is_name(found["s"])):
         yield from _phrase(clause, found["s"], found["vp"], dated)
 
 
-def _people(clause: _Clause) -> Iterator[Draft]:
+def _people(clause: Clause) -> Iterator[Draft]:
     """ "My sister Anna …", "Tom is my friend": the relation, and what is said of the person."""
     for predicate, form, my_first, name_first in MY_PERSON:
         found = my_first.fullmatch(clause.text) or name_first.fullmatch(clause.text)
@@ -180,7 +165,7 @@ def _people(clause: _Clause) -> Iterator[Draft]:
         former = re.search(r"\b(?:former|ex)[ -]", found[0][:40], re.I)
         if not former:
             text = form.format(o=found["o"], s=clause.speaker, kin=found["kin"].lower())
-            yield _draft(clause, "I", predicate, found["o"], text, Dated(""))
+            yield make_draft(clause, "I", predicate, found["o"], text, Dated(""))
         rest = (found["rest"] or "").strip(" ,")
         if rest:
             dated = take_date(rest, clause.message.said_at)
@@ -188,7 +173,7 @@ def _people(clause: _Clause) -> Iterator[Draft]:
         return
 
 
-def _pair(clause: _Clause) -> Draft | None:
+def _pair(clause: Clause) -> Draft | None:
     dated = take_date(clause.text, clause.message.said_at)
     found = _PAIR.fullmatch(dated.rest)
     if not found or not text_tools.is_name(found["a"] or found["b"]):
@@ -197,10 +182,10 @@ def _pair(clause: _Clause) -> Draft | None:
     predicate = "married_to" if "married" in what or "divorced" in what else "partner_of"
     over = "up" in what.split() or "divorced" in what
     name = found["a"] or found["b"]
-    return _draft(clause, "I", predicate, name, "", dated, negated=over)
+    return make_draft(clause, "I", predicate, name, "", dated, negated=over)
 
 
-def _habit(clause: _Clause) -> Draft | None:
+def _habit(clause: Clause) -> Draft | None:
     found = _HABIT.fullmatch(clause.text)
     if not found:
         return None
@@ -208,10 +193,12 @@ def _habit(clause: _Clause) -> Draft | None:
     name = f"{act.strip()} {found['when'].lower()}" if found["b"] else act.strip()
     if text_tools.trim(name, "act") is None or _NO_HABIT.match(name) or len(name.split()) > 12:
         return None
-    return _draft(clause, "I", "habit", name, f"{clause.speaker} has a habit: {name}", Dated(""))
+    return make_draft(
+        clause, "I", "habit", name, f"{clause.speaker} has a habit: {name}", Dated("")
+    )
 
 
-def _phrase(clause: _Clause, who: str, phrase: str, dated: Dated) -> Iterator[Draft]:
+def _phrase(clause: Clause, who: str, phrase: str, dated: Dated) -> Iterator[Draft]:
     subject = "I" if who.lower() in ("i", "we") else who
     verb = text_tools.without_adverbs(phrase)
     if plan := _plan(clause, subject, verb, dated):
@@ -220,16 +207,18 @@ def _phrase(clause: _Clause, who: str, phrase: str, dated: Dated) -> Iterator[Dr
     if subject != "I" and _PLURAL.match(verb):
         return
     verb, denied, anymore = _negation(verb)
-    for rule in RULES:
-        if who.lower() == "we" and rule.predicate not in _WE:
-            continue
-        found = rule.pattern.fullmatch(verb)
-        if not found or (denied and not _deniable(rule, anymore)):
-            continue
-        made = list(_drafts_of(rule, found, clause, subject, dated, denied, anymore))
-        if made:
-            yield from made
-            return
+    short = verb.split(",", 1)[0].rstrip()
+    for text in (verb,) if short == verb else (verb, short):
+        for rule in RULES:
+            if who.lower() == "we" and rule.predicate not in _WE:
+                continue
+            found = rule.pattern.fullmatch(text)
+            if not found or (denied and not _deniable(rule, anymore)):
+                continue
+            made = list(_drafts_of(rule, found, clause, subject, dated, denied, anymore))
+            if made:
+                yield from made
+                return
 
 
 def _deniable(rule: Rule, anymore: bool) -> bool:
@@ -254,7 +243,7 @@ def _negation(verb: str) -> tuple[str, bool, bool]:
 def _drafts_of(
     rule: Rule,
     found: re.Match[str],
-    clause: _Clause,
+    clause: Clause,
     subject: str,
     dated: Dated,
     denied: bool,
@@ -267,7 +256,7 @@ def _drafts_of(
     past = rule.past or bool(dated.end and dated.end <= clause.message.said_at)
     if dated.duration and re.match(r"(?:lived|worked|studied|was|used)\b", found[0]):
         dated = Dated(dated.rest)  # "for two years" of the past has no date
-    names = _objects(found["o"], rule.shape, rule.lists, rule.maximum)
+    names = objects(found["o"], rule.shape, rule.lists, rule.maximum)
     for name in names:
         if rule.shape == "place" and not text_tools.is_place(name, clause.sentence):
             continue
@@ -275,51 +264,30 @@ def _drafts_of(
             continue
         if rule.shape == "act":  # "thinking of buying a boat"
             name = text_tools.base_form(name)
-        yield _draft(
+        yield make_draft(
             clause, subject, predicate, name, "", dated, negated=negated, past=past,
-            planned=rule.planned, spoken=_spoken(found["o"], name, negated),
+            planned=rule.planned, as_said=spoken(found["o"], name, rule.predicate),
         )  # fmt: skip
     if not names or denied:
         return
     if (role := groups.get("role")) and (title := text_tools.trim(role, "role")):
-        yield _draft(clause, subject, "has_role", title, "", dated, past=past, spoken=f"a {title}")
+        yield make_draft(
+            clause, subject, "has_role", title, "", dated, past=past, as_said=with_article(title)
+        )
     if (org := groups.get("org")) and re.match(r"(?:the )?[A-Z]", org):
         place = text_tools.trim(org, "org")
         if place:
-            yield _draft(clause, subject, "works_at", place, "", dated, past=past)
+            yield make_draft(clause, subject, "works_at", place, "", dated, past=past)
 
 
-def _spoken(raw: str, name: str, negated: bool) -> str:
-    """The object as it reads in a sentence: with the article that was taken from it."""
-    near = re.search(rf"\b(an?|the|to)(?: own| new| old)? {re.escape(name)}", f" {raw}", re.I)
-    if not near or name.lower().startswith("the "):
-        return name
-    return f"{near[1].lower()} {name}"
-
-
-def _objects(raw: str, shape: str, lists: bool, maximum: int) -> list[str]:
-    """The objects that ``raw`` names; none if it begins with something unclear."""
-    parts = [raw]
-    if lists:
-        listed = _LIST_END.sub("", raw)
-        parts = re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", listed)
-        sizes = [len(part.split()) for part in parts]
-        alike = sizes[0] >= sizes[-1] or parts[0].endswith("ing") or shape not in ("taste", "hobby")
-        if max(sizes) > 5:
-            parts = parts[:1]
-        elif not alike:  # "action and science fiction films" is one thing
-            parts = [listed.split(",")[0]]
-    names = [text_tools.trim(part, shape) for part in parts]
-    if not names[0]:
-        return []
-    return [name for name in names if name and len(name.split()) <= maximum]
-
-
-def _plan(clause: _Clause, subject: str, verb: str, dated: Dated) -> Draft | None:
+def _plan(clause: Clause, subject: str, verb: str, dated: Dated) -> Draft | None:
     """Coming things: "I am moving to Porto in June", "I might buy a boat"."""
     unsure = _MIGHT.fullmatch(verb)
     if unsure:
         name = text_tools.trim(unsure["o"], "act")
+    elif (found := _TRIP.fullmatch(verb)) and _ahead(dated, clause):
+        goal = text_tools.trim(found["o"], "place")
+        name = f"go to {goal}" if goal else None
     elif found := _GOING.fullmatch(verb):
         if found["verb"].lower() not in ("moving", "relocating") and not _ahead(dated, clause):
             return None
@@ -330,65 +298,12 @@ def _plan(clause: _Clause, subject: str, verb: str, dated: Dated) -> Draft | Non
     if not name or len(name.split()) > 10:
         return None
     verb_text = "may" if unsure else "plans to"
-    text = f"{subject_name(clause, subject)} {verb_text} {name}{_date_words(dated)}"
-    draft = _draft(clause, subject, "plans", name, text, dated, planned=True)
+    text = f"{subject_name(clause, subject)} {verb_text} {name}{date_words(dated)}"
+    draft = make_draft(clause, subject, "plans", name, text, dated, planned=True)
     if unsure:
         draft = draft.model_copy(update={"temporal_status": TemporalStatus.HYPOTHETICAL})
     return draft
 
 
-def _ahead(dated: Dated, clause: _Clause) -> bool:
+def _ahead(dated: Dated, clause: Clause) -> bool:
     return dated.future or bool(dated.when and next_occurrence(dated.when, clause.message.said_at))
-
-
-def _date_words(dated: Dated) -> str:
-    return f" {dated.when}" if dated.when and not dated.duration else ""
-
-
-def subject_name(clause: _Clause, subject: str) -> str:
-    """How the subject is called in a text: the speaker for "I"."""
-    return clause.speaker if subject == "I" else subject
-
-
-def _draft(
-    clause: _Clause,
-    subject: str,
-    predicate: str,
-    name: str,
-    text: str,
-    dated: Dated,
-    *,
-    negated: bool = False,
-    past: bool = False,
-    planned: bool = False,
-    spoken: str = "",
-) -> Draft:
-    start: datetime | None = None if planned else dated.start
-    if start and start > clause.message.said_at:
-        start = None
-    ended = past and not negated
-    if not text:
-        form = TEXTS[predicate][1 if negated else 2 if ended else 0]
-        text = f"{subject_name(clause, subject)} {form.format(o=spoken or name)}"
-        if planned or predicate == "attended" or (ended and dated.end):
-            text += _date_words(dated)
-    status = TemporalStatus.CURRENT
-    if planned:
-        status = TemporalStatus.PLANNED
-    elif ended:
-        status = TemporalStatus.PAST
-    return Draft(
-        subject=subject,
-        predicate=predicate,
-        object=name,
-        text=text,
-        when=dated.when if start else None,
-        quote=clause.sentence,
-        valid_from=start,
-        valid_until=dated.end if ended else None,
-        negated=negated,
-        temporal_status=status,
-        kind=_KINDS.get(predicate, FactKind.BIO),
-        durability=_DURABILITY.get(predicate, Durability.LONG_TERM),
-        sensitivity=_SENSITIVITY.get(predicate, Sensitivity.NONE),
-    )

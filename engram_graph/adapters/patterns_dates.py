@@ -38,7 +38,8 @@ _PAST = (
 _FUTURE = (
     rf"(?:tomorrow|next (?:week|month|year|weekend|spring|summer|autumn|fall|winter|{_DAY}"
     rf"|{_MONTH})"
-    rf"|soon|this (?:weekend|summer|autumn|fall|winter|spring)|later this (?:week|month|year)"
+    rf"|in the (?:spring|summer|autumn|fall|winter)|soon|this (?:weekend|summer|autumn|fall"
+    rf"|winter|spring)|later this (?:week|month|year)"
     rf"|in {_COUNT} (?:day|week|month|year)s|by {_POINT})"
 )
 _RANGE = re.compile(

@@ -56,7 +56,8 @@ _GROUP = (
 )
 _NO_GOAL = r"(?!(?:thank|say|know|hear|show|make|tell|ask|see|share|let|be|help|give|keep|do|get|talk|add|check|hug|cry|go)\b)"  # noqa: E501
 _NO_PLAN = (
-    r"(?!(?:be|have|do|get|need|miss|love|make sure|say|tell|let|keep|happen|give|try|check)\b)"
+    r"(?!(?-i:[A-Z])|(?:the|an?|my|our|his|her|bed|work|school|town|church|lunch|dinner|sleep)\b"
+    r"|(?:be|have|do|get|need|miss|love|make sure|say|tell|let|keep|happen|give|try|check)\b)"
 )
 
 RULES: tuple[Rule, ...] = (
@@ -94,7 +95,8 @@ RULES: tuple[Rule, ...] = (
           negated=True),
     _rule("works_at", rf"(?:{HAVE}(?:resigned|retired) from|(?:was|got) (?:laid off|fired) "
           rf"(?:from|by)|stopped working (?:at|for)) (?P<o>{_ORG_LIKE}.+)", "org", negated=True),
-    _rule("has_role", rf"(?:{BE}|{HAVE}become|became) (?:an?|the) (?P<o>{_ROLE}){_AT_ORG}", "role",
+    _rule("has_role", rf"(?:{BE}|{HAVE}(?:become|been)|became) (?:an?|the) "
+                      rf"(?P<o>{_ROLE}){_AT_ORG}", "role",
           deny="anymore"),
     _rule("has_role", rf"(?:was|were) (?:an?|the) (?P<o>{_ROLE}){_AT_ORG}", "role", past=True),
     _rule("has_role", rf"(?:works?|{BE} working|{HAVE}been working|started(?: working)?) as "
@@ -200,6 +202,7 @@ RULES: tuple[Rule, ...] = (
           rf"|{words.SPORTS})", "hobby", deny="anymore"),
     _rule("hobby", rf"enjoys? (?P<o>(?:playing |doing )?(?:\w+ing|{words.PLAYED}|yoga|pottery)"
           r"(?: [\w -]+)?)", "hobby", lists=True, maximum=4),
+    _rule("hobby", rf"used to play (?P<o>{words.PLAYED})", "hobby", past=True),
     _rule("hobby", rf"{HAVE}(?:stopped|quit|given up|gave up) (?P<o>(?:playing |doing |learning )?"
           rf"(?:{words.PLAYED}|{words.SPORTS}|yoga|pottery|painting|knitting|photography|chess"
           rf"|karate"
@@ -208,7 +211,8 @@ RULES: tuple[Rule, ...] = (
                    rf"|coffee"
           r"|alcohol|sugar|meat|eating [\w ]+)", negated=True),
     # likes and dislikes
-    _rule("dislikes", rf"(?:hates?|dislikes?|cannot stand|detests?|cannot bear|{BE} not a fan of"
+    _rule("dislikes", rf"(?:hates?|dislikes?|cannot stand(?! (?:up|still|here|there|in)\b)"
+                      rf"|detests?|cannot bear|{BE} not a fan of"
           r"|loathes?) (?P<o>.+)", "taste", lists=True, maximum=5, deny="negated"),
     _rule("prefers", r"prefers? (?P<o>.+?)(?: (?:to|over|rather than) .+)?", "taste", maximum=5,
           deny=""),
@@ -245,6 +249,7 @@ MY: tuple[tuple[str, re.Pattern[str], str, str], ...] = tuple(
          "{s} speaks {o}", "word"),
         ("owns", rf"my (?P<o>{words.PETS}(?: is called| is named|'s name is|'s called) {NAME})",
          "{s} has a {o}", "thing"),
+        ("owns", rf"my (?P<o>{words.PETS} {NAME})(?: .+)?", "{s} has a {o}", "thing"),
         ("allergic_to", r"my (?P<o>[\w]+) allergy .*", "{s} is allergic to {o}", "thing"),
     )
 )  # fmt: skip

@@ -55,7 +55,8 @@ _CUT = re.compile(
     r"|anymore|too|as well"
     r"|again|lately|though|actually|because|since|but|which|who|whose|where|when|so|after"
     r"|before|while|if|whenever|until|or something|and stuff|and I|and we|and it|and my|and the"
-    r"|and that|recently|currently|for good|full[- ]time|part[- ]time|together|so much|a lot"
+    r"|and that|anyway|by the way|I think|I guess|I suppose|recently|currently|for good"
+    r"|full[- ]time|part[- ]time|together|so much|a lot"
     r"|very much|at all|already|instead|more than|ever since|this year|every|for now|of course"
     r"|in case|thanks|haha|lol|tbh|btw|either|most)\b).*$",
     re.IGNORECASE | re.DOTALL,
@@ -166,6 +167,8 @@ def trim(raw: str, shape: str) -> str | None:
     if shape not in ("place", "org", "name") and _POINTERS.intersection(text.lower().split()):
         return None
     if shape in ("taste", "hobby") and (first in _VAGUE or text in ("playing", "play", "to")):
+        return None
+    if shape == "hobby" and re.match(r"\w+ (?:up|in|out|down|off|back)\b", text):
         return None
     taste_of = re.match(r"(?:the|my|our|all)\b", raw.strip(), re.I)
     if shape in ("taste", "tool") and taste_of:
