@@ -58,6 +58,7 @@ MATCH (f:Fact)
 WHERE f.namespace = namespace AND f.predicate IS NOT NULL
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
+WITH DISTINCT f, s, o
 OPTIONAL MATCH (s)-[r]->(o)
 WHERE r.fact_id = f.id AND type(r) = toUpper(f.predicate)
 WITH f, s, o, count(r) AS edges
@@ -288,7 +289,7 @@ UNION ALL
   RETURN n
 }
 WITH n, namespace
-WHERE coalesce(n.namespace_key <> $keys[namespace], true)
+WHERE coalesce(n.namespace_key <> $tokens[namespace], true)
 RETURN n.id AS id
 LIMIT $limit
 

@@ -250,7 +250,7 @@ async def graph(server: Server, namespace: str) -> AsyncIterator[Graph]:
 
 @pytest.fixture(scope="session")
 def settings(server: Server) -> Any:
-    """Settings of a client on this run's server: rules, patterns and the hash embedder."""
+    """Settings of a client on this run's server: patterns, rules and the hash embedder."""
     from engram_graph.settings import Settings
 
     return Settings(
@@ -259,7 +259,6 @@ def settings(server: Server) -> Any:
         neo4j_password=server.password,
         embedder="hash",
         extractor="patterns",
-        decider="rules",
     )
 
 

@@ -127,17 +127,19 @@ async def _words(graph: Graph, names: Sequence[str]) -> tuple[list[str], list[st
                 count += 1
                 if len(secret) < MAX_IDS and _has_secret(item):
                     secret.append(item.id)
-                if query in ("fact_texts", "message_texts") and not _searchable(item):
+                if len(unlike) < MAX_IDS and not _searchable(query, item):
                     unlike.append(item.id)
-    return secret, unlike[:MAX_IDS], count
+    return secret, unlike, count
 
 
 def _has_secret(item: store.Words) -> bool:
     return any(redact(text)[1] for text in item.texts) or any(find_in_json(j) for j in item.json)
 
 
-def _searchable(item: store.Words) -> bool:
-    """Whether the index holds the text itself; a turn may start with its speaker."""
-    text, *rest = item.texts or ("",)
-    forms = [search_text(text)] + [search_text(turn_text(speaker, text)) for speaker in rest[:1]]
-    return item.search_text in forms
+def _searchable(query: str, item: store.Words) -> bool:
+    """Whether the index holds what the text says: a fact's text, a turn's speaker and text."""
+    if query == "fact_texts":
+        return item.search_text == search_text(item.texts[0])
+    if query == "message_texts":
+        return item.search_text == search_text(turn_text(item.texts[1], item.texts[0]))
+    return True

@@ -72,8 +72,8 @@ async def _look(
 ) -> list[str]:
     statement = load("doctor")[query]
     known: dict[str, Any] = {"namespaces": chunk, "limit": limit, "dimension": dimension}
-    if "keys" in statement.params:
-        known["keys"] = {name: namespace_key(name) for name in chunk}
+    if "tokens" in statement.params:
+        known["tokens"] = {name: namespace_key(name) for name in chunk}
     rows = await graph.read(statement, **{k: known[k] for k in statement.params})
     return [row["id"] for row in rows]
 
@@ -117,7 +117,7 @@ async def words(graph: Graph, query: str, namespace: str) -> AsyncIterator[Words
         for row in rows:
             yield Words(
                 id=row["id"],
-                texts=tuple(text for text in row["texts"] if text),
+                texts=tuple(text or "" for text in row["texts"]),
                 json=tuple(_parsed(text) for text in row["json"] if text),
                 search_text=row.get("search_text"),
             )

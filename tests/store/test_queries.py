@@ -1,0 +1,382 @@
+"""Every statement in ``cypher/``: documented, accepted without a warning, inside its namespace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, LiteralString, cast
+
+import neo4j
+import pytest
+
+from engram_graph.adapters.embed_hash import HashEmbedder
+from engram_graph.clock import now
+from engram_graph.errors import SchemaError
+from engram_graph.graph import queries, records
+from engram_graph.graph.queries import NamedQuery, load, migrations, parse
+from engram_graph.models.decisions import Judgement, RequestLog
+from engram_graph.models.facts import Fact, Message
+from engram_graph.rules.text import lucene_query, namespace_key
+from engram_graph.vocabulary import PREDICATES, Outcome, Role
+
+STEMS = sorted(path.stem for path in queries.cypher_folder().glob("*.cypher"))
+ALL = [(stem, query) for stem in STEMS for query in load(stem).values()]
+every_query = pytest.mark.parametrize(
+    "query", [pytest.param(query, id=f"{stem}.{query.name}") for stem, query in ALL]
+)
+
+# Statements without $namespace, and why that is right.
+UNSCOPED = {
+    "server_version": "about the server",
+    "lock_schema": "about the schema",
+    "read_schema": "about the schema",
+    "singleton_schema": "about the schema",
+    "record_version": "about the schema",
+    "record_embedder": "about the schema",
+    "create_fact_vectors": "about the schema",
+    "create_message_vectors": "about the schema",
+    "drop_fact_vectors": "about the schema",
+    "drop_message_vectors": "about the schema",
+    "vector_dimensions": "about the schema",
+    "any_vector": "the vector index is shared by all namespaces",
+    "await_indexes": "about the schema",
+    "index_states": "about the schema",
+    "namespaces": "lists the namespaces, for operators",
+    "all_namespaces": "lists the namespaces, for operators",
+    "incomplete_records": "finds what belongs to no namespace, for operators",
+    "recorded_dimension": "about the schema",
+    "bare_message": "the benchmark's own write, the namespace is in the properties",
+    "record_requests": "only creates; the namespace is in each row",
+    "record_decisions": "creates, and finds by ids from a plan whose facts are locked",
+}
+
+# What a namespace may cost: these operators walk through other tenants' records.
+SCANS = (
+    "AllNodesScan",
+    "NodeByLabelScan",
+    "NodeIndexScan",
+    "NodeIndexContainsScan",
+    "RelationshipTypeScan",
+)
+HOT = (
+    "candidates",
+    "known_entities",
+    "store_message",
+    "lock_entities",
+    "lock_facts",
+    "create_fact",
+    "change_facts",
+    "recent_messages",
+    "unfinished",
+    "shortlist_facts",
+    "shortlist_turns",
+    "chains",
+    "get_fact",
+    "get_message",
+    "facts_of_namespace",
+    "facts_of_subject",
+    "timeline",
+    "stats",
+    "explain_decisions",
+)
+# Strict: whoever mends one of these is told to take it from the list.
+WALKS_EVERYTHING = {
+    "candidates": "counts the tenant's facts by walking all facts (any:Fact)",
+    "store_message": "its composite index needs m.recorded_at IS NOT NULL: walks all messages",
+    "recent_messages": "its composite index needs m.recorded_at IS NOT NULL: walks all messages",
+    "facts_of_namespace": "its composite index needs recorded_at and id IS NOT NULL",
+    "stats": "no composite index serves the namespace alone",
+}
+NOISE = 300  # records of other tenants, so that the planner sees a table worth an index
+
+
+# -- the files ------------------------------------------------------------------------------------
+
+
+def test_the_folder_holds_statements() -> None:
+    assert {"write", "read", "history", "schema", "doctor"} <= set(STEMS)
+    assert len(ALL) > 60
+
+
+@every_query
+def test_each_statement_says_what_it_is_for(query: NamedQuery) -> None:
+    assert re.match(r"[A-Z].*[.]$", query.doc, re.DOTALL), query.doc
+    assert query.text.startswith("CYPHER 25\n")
+    assert ";" not in query.text
+
+
+@every_query
+def test_each_statement_stays_in_its_namespace(query: NamedQuery) -> None:
+    scoped = bool(query.params & {"namespace", "namespaces"})
+    assert scoped != (query.name in UNSCOPED), query.origin
+
+
+def test_no_exception_is_left_over() -> None:
+    assert set(UNSCOPED) <= {query.name for _, query in ALL}
+
+
+def test_names_are_unique_across_files() -> None:
+    found = [query.name for _, query in ALL]
+    assert sorted(set(found)) == sorted(found)
+
+
+def test_parameters_are_read_from_the_statement() -> None:
+    found = parse("// name: one\n// Doc.\nMATCH (n {a: $a}) // $not\nRETURN $b", "x.cypher")
+    assert found["one"].params == {"a", "b"}
+    assert found["one"].doc == "Doc."
+    assert found["one"].origin == "x.cypher:1"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("RETURN 1", "x.cypher:1: a statement without"),
+        ("// intro\n\nRETURN 1", "x.cypher:3: a statement without"),
+        ("// name: a\n// Doc.\n", "x.cypher:1: query 'a' has no statement"),
+        ("// name: a\nRETURN 1\n// name: b\n\n", "x.cypher:3: query 'b' has no statement"),
+        ("// name: a\nRETURN 1\n\n// name: a\nRETURN 2", "x.cypher:4: query 'a' is there twice"),
+        ("// name:\nRETURN 1", "x.cypher:1: '' is no name"),
+        ("// name: two words\nRETURN 1", "x.cypher:1: 'two words' is no name"),
+    ],
+)
+def test_the_loader_says_where_a_file_is_wrong(text: str, message: str) -> None:
+    with pytest.raises(SchemaError, match=f"^{re.escape(message)}"):
+        parse(text, "x.cypher")
+
+
+def test_migrations_are_numbered_and_idempotent() -> None:
+    assert [m.version for m in migrations()] == list(range(1, len(migrations()) + 1))
+    for migration in migrations():
+        assert migration.statements
+        for statement in migration.statements:
+            assert statement.startswith("CYPHER 25 ")
+            assert "IF NOT EXISTS" in statement or not statement.startswith("CYPHER 25 CREATE")
+
+
+def test_a_gap_in_the_numbers_is_an_error(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "migrations"
+    folder.mkdir()
+    for name in ("0001_a", "0003_b"):
+        (folder / f"{name}.cypher").write_text("CYPHER 25 RETURN 1;\n")
+    monkeypatch.setattr(queries, "cypher_folder", lambda: tmp_path)
+    migrations.cache_clear()
+    try:
+        with pytest.raises(SchemaError, match="not numbered"):
+            migrations()
+    finally:
+        migrations.cache_clear()
+
+
+def test_each_migration_says_what_it_is_for() -> None:
+    for path in (queries.cypher_folder() / "migrations").glob("*.cypher"):
+        assert re.match(r"// [A-Z].*\.\n", path.read_text(encoding="utf-8")), path.name
+
+
+def test_each_predicate_has_a_constraint_for_its_edges() -> None:
+    typed = next(m for m in migrations() if m.name == "typed_edges")
+    pattern = (
+        r"CYPHER 25 CREATE CONSTRAINT edge_(\w+) IF NOT EXISTS "
+        r"FOR \(\)-\[r:(\w+)\]-\(\) REQUIRE r\.fact_id IS UNIQUE"
+    )
+    found = [re.fullmatch(pattern, statement) for statement in typed.statements]
+    pairs = [match.groups() for match in found if match]
+    assert pairs == [(p.name, p.neo4j_type) for p in PREDICATES.values()]
+
+
+# -- on the server --------------------------------------------------------------------------------
+
+
+def sample_fact() -> Fact:
+    return Fact(
+        id="f",
+        namespace="n",
+        subject="Ann",
+        subject_key="ann",
+        predicate="lives_in",
+        object="Rome",
+        object_key="rome",
+        text="Ann lives in Rome",
+        valid_from=now(),
+        recorded_at=now(),
+    )
+
+
+def sample_message() -> Message:
+    return Message(
+        id="m",
+        namespace="n",
+        conversation="c",
+        speaker="Ann",
+        role=Role.USER,
+        text="Hello",
+        said_at=now(),
+        recorded_at=now(),
+        source_id="s",
+    )
+
+
+def properties_in_use() -> set[str]:
+    """Every property name that the package writes: what is not here is a misspelling."""
+    closing = ((None, None), (now(), "belief"))
+    judgement = Judgement(id="d", question="q", outcome=Outcome.CLOSED, closing=closing)
+    request = RequestLog("q", "b", "m", {}, (), {}, 0.0, None, None, None, now())
+    return {
+        *records.fact_properties(sample_fact(), None),
+        *records.message_properties(sample_message(), None, None),
+        *records.judgement_parameters(judgement, "n", now(), 0)["properties"],
+        *records.request_properties(request, "n"),
+        *("source_id", "namespace", "key", "name", "aliases", "version", "created_at", "locked"),
+        *("fact_id", "p", "reason", "decided_at", "belief_before", "belief_after"),
+        *("embedder", "dimension", "migrated_at"),
+    }
+
+
+@pytest.fixture(scope="module")
+def filled(server: Any, migrated: Any) -> Iterator[neo4j.Session]:
+    """A session on a server where every name is known and other tenants hold a few records."""
+    types = ["SUBJECT", "OBJECT", "MENTIONS", "STATED_IN", "NEXT", "SUPERSEDES", "SAME_AS"]
+    types += ["CONTRADICTS", "REFINES", "ABOUT", "COMPARED_WITH", "FROM"]
+    with (
+        neo4j.GraphDatabase.driver(server.uri, auth=(server.username, server.password)) as driver,
+        driver.session() as session,
+    ):
+        for name in types:
+            session.run("CALL db.createRelationshipType($name)", name=name).consume()
+        for name in sorted(properties_in_use()):
+            session.run("CALL db.createProperty($name)", name=name).consume()
+        for label in ("Fact", "Message", "Entity", "Conversation", "Decision", "Request"):
+            session.run("CALL db.createLabel($name)", name=label).consume()
+        session.run(NOISE_STATEMENT, noise=NOISE, now=now()).consume()
+        session.run("CALL db.prepareForReplanning()").consume()
+        yield session
+        session.run("MATCH (n:Fact|Message|Entity {noise: true}) DETACH DELETE n").consume()
+
+
+NOISE_STATEMENT = """CYPHER 25
+UNWIND range(1, $noise) AS i
+CREATE (e:Entity {noise: true, id: 'noise' + i, namespace: 'noise', key: 'k' + i, name: 'K' + i})
+CREATE (f:Fact {noise: true, id: 'noise' + i, namespace: 'noise' + i % 9, predicate: 'owns',
+  recorded_at: $now, valid_from: $now, text: 'k', open: true})
+CREATE (f)-[:SUBJECT]->(e)
+CREATE (f)-[:OBJECT]->(e)
+CREATE (:Message {noise: true, id: 'noise' + i, namespace: 'noise' + i % 9, source_id: 's' + i,
+  conversation: 'c' + i % 3, said_at: $now, recorded_at: $now, status: 'done', text: 'k'})"""
+
+
+def values(query: NamedQuery) -> dict[str, Any]:
+    """A value for each parameter of ``query``."""
+    vector = HashEmbedder().vector("Ann lives in Rome")
+    fact = records.fact_properties(sample_fact(), vector)
+    message = records.message_properties(sample_message(), vector, None)
+    known: dict[str, Any] = {
+        "namespace": "profiled",
+        "namespaces": ["profiled"],
+        "keys": ["rome"],
+        "tokens": {"profiled": namespace_key("profiled")},
+        "ids": ["f"],
+        "id": "f",
+        "embedding": vector,
+        "lucene": lucene_query("Rome", namespace_key("profiled")),
+        "limit": 10,
+        "open": True,
+        "near": 10,
+        "related": 10,
+        "rare_scan": 125,
+        "rare_share": 0.2,
+        "rare_min": 5,
+        "rare_keys": ["rome", "ann"],
+        "type": "LIVES_IN",
+        "subject_key": "ann",
+        "object_key": "rome",
+        "message_id": "m",
+        "source_id": "s",
+        "conversation": "c",
+        "fact_id": "f",
+        "mentions": ["e"],
+        "said_at": now(),
+        "now": now(),
+        "at": now(),
+        "after": "",
+        "dimension": 384,
+        "seconds": 1,
+        "properties": message if query.name == "store_message" else fact,
+        "entities": [{"key": "ann", "name": "Ann", "id": "e"}],
+        "changes": [{"id": "f", "properties": {"belief": 0.5}}],
+    }
+    return {name: known.get(name) for name in query.params}
+
+
+def complaints(summary: neo4j.ResultSummary) -> list[str]:
+    """What the server has to say about a statement, but for success and no data."""
+    return [
+        f"{item.gql_status} {item.status_description}"
+        for item in summary.gql_status_objects
+        if not item.gql_status.startswith(("00", "02"))
+    ]
+
+
+def is_command(text: str) -> bool:
+    return bool(re.match(r"CYPHER 25\s+(CREATE (CONSTRAINT|(VECTOR |FULLTEXT )?INDEX)|DROP)", text))
+
+
+@every_query
+def test_each_statement_is_accepted_without_a_warning(
+    query: NamedQuery, filled: neo4j.Session
+) -> None:
+    if is_command(query.text):
+        pytest.skip("schema commands run in test_schema")
+    text = cast(LiteralString, "EXPLAIN " + query.text)
+    assert complaints(filled.run(text, values(query)).consume()) == []
+
+
+@pytest.mark.parametrize("migration", migrations(), ids=lambda m: m.name)
+def test_each_migration_can_run_again(migration: queries.Migration, filled: neo4j.Session) -> None:
+    for statement in migration.statements:
+        said = complaints(filled.run(statement).consume())
+        assert all(one.startswith("00") or "already exists" in one for one in said), said
+
+
+def operators(plan: dict[str, Any]) -> list[tuple[str, str]]:
+    """(operator, details) of a plan, all of them."""
+    here = (str(plan["operatorType"]).split("@")[0], str(plan["args"].get("Details", "")))
+    return [here] + [one for child in plan.get("children", []) for one in operators(child)]
+
+
+def profile(session: neo4j.Session, query: NamedQuery) -> list[tuple[str, str]]:
+    """The operators of ``query``, run for real and undone."""
+    with session.begin_transaction() as tx:
+        text = cast(LiteralString, "PROFILE " + query.text)
+        plan = tx.run(text, values(query)).consume().profile
+        tx.rollback()
+    assert plan is not None
+    return operators(plan)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name,
+            marks=[pytest.mark.xfail(reason=WALKS_EVERYTHING[name], raises=AssertionError)]
+            if name in WALKS_EVERYTHING
+            else [],
+        )
+        for name in HOT
+    ],
+)
+def test_hot_statements_enter_through_an_index(name: str, filled: neo4j.Session) -> None:
+    query = next(query for _, query in ALL if query.name == name)
+    found = profile(filled, query)
+    scans = [one for one in found if one[0].removeprefix("Directed") in SCANS]
+    assert scans == [], name
+    entries = [op for op, _ in found if "Seek" in op or "Search" in op or "Procedure" in op]
+    assert entries, found
+
+
+@pytest.mark.parametrize(
+    "name", [q.name for q in load("doctor").values() if q.name not in UNSCOPED]
+)
+def test_doctor_enters_through_the_namespace(name: str, filled: neo4j.Session) -> None:
+    found = profile(filled, load("doctor")[name])
+    assert [one for one in found if "Scan" in one[0]] == []
+    assert any("Seek" in op and "namespace" in details for op, details in found)
