@@ -207,7 +207,6 @@ def _dispute(s: Situation, ledger: Ledger, reply: Reply, sure: Standing, request
         not gates.passes_temporal(reply.answers.get(ask.TEMPORAL), s.thresholds)
         or passes_structure(s, fact, candidate, reply, relation.verdict)
         or order.another_interval(fact, old)
-        or old.id in s.counted
     ):
         return
     ledger.dispute(fact.id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from engram_graph.models.decisions import Answer, Ask, Question, Reply
@@ -39,6 +39,7 @@ DEFAULTS: dict[str, Any] = {
     ask.PLAN_FULFILLED: 0.05,
 }
 AWAY = "away"
+NOW = datetime(2026, 9, 21, tzinfo=UTC)
 
 
 def day(text: str) -> datetime:
@@ -66,6 +67,7 @@ class World:
         self.judgements: list[Any] = []
         self.asked: list[str] = []
         self.plans: list[WritePlan] = []
+        self.situations: list[Situation] = []
         self._ids = itertools.count(1)
         self._now = itertools.count(1)
 
@@ -121,7 +123,7 @@ class World:
             extractor="caller" if more["caller_relation"] else "llm:x",
             subject_version=sum(f.subject_key == subject_key for f in self.facts.values()),
             candidates=tuple(self._candidates(draft)),
-            decided_at=datetime.fromtimestamp(1_790_000_000 + next(self._now), UTC),
+            decided_at=NOW + timedelta(seconds=next(self._now)),
             **more,
         )
 
@@ -152,7 +154,8 @@ class World:
     def _candidates(self, draft: Draft) -> list[Candidate]:
         found = []
         for fact in self.facts.values():
-            near = fact.valid_until is None or fact.closed_reason == ClosedReason.BELIEF
+            valid = fact.valid_until is None or fact.valid_until > NOW
+            near = valid or fact.closed_reason == ClosedReason.BELIEF
             twin = (
                 fact.subject_key == entity_key(draft.subject)
                 and fact.predicate == draft.predicate
@@ -179,6 +182,7 @@ class World:
         )
 
     def _write(self, s: Situation) -> str:
+        self.situations.append(s)
         if found := repetition(s):
             self.apply(repeat_plan(s, found, self.new_id), s.message.speaker)
             return found.fact.id

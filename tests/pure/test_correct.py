@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -120,3 +121,13 @@ def test_a_corrected_fact_is_settled() -> None:
     assert w.facts[a].closed_reason == "corrected"
     assert w.belief(a) == 0.98
     assert w.outcome(list(w.facts)[-1], a) == ""
+    # not even when the graph brings it up
+    asked = replace(w.situations[-1], candidates=(w.candidate(a),)).asked
+    assert asked == ()
+
+
+def test_repeating_what_was_corrected_is_a_statement_of_its_own() -> None:
+    w = World()
+    a = w.remember("Ilka|lives_in|Tarnfeld", "2025-01-10")
+    correct(w, a, "Tarnfold", valid_from="2025-03-01")
+    assert w.remember("Ilka|lives_in|Tarnfeld", "2025-02-01") != a

@@ -182,6 +182,11 @@ def test_three_homes_make_one_chain_in_any_order_of_arrival(order: str) -> None:
         "b": "2024-01-01",
     }
     assert w.pairs("SUPERSEDES") == {("b", "a"), ("c", "b")}
+    came_late = {home for home in "ab" if order.index("C") < order.index(home.upper())}
+    if "a" not in came_late and order.index("B") < order.index("A"):
+        came_late.add("a")
+    reasons = {home for home, (reason, _) in w.closed().items() if reason == "superseded"}
+    assert reasons == came_late  # an end moved later keeps its reason
 
 
 def test_of_one_instant_the_later_recorded_wins() -> None:
@@ -377,8 +382,10 @@ def test_a_lost_decider_loses_no_fact_and_it_settles_once() -> None:
     assert (w.belief(a), w.belief(b)) == (0.0448, 0.98)
     assert (w.facts[b].tentative, w.facts[b].confidence) == (False, 0.97)
     assert [j.outcome for j in w.judgements if j.question == "settle"] == ["applied"]
-    w.settle(b, "2025-05-01")  # what counted once is not counted again
+    seconds = w.asked.count(ask.SECOND)
+    w.settle(b, "2025-05-01")  # what counted once is not counted again, nor confirmed again
     assert w.belief(a) == 0.0448
+    assert w.asked.count(ask.SECOND) == seconds == 1
 
 
 def test_settling_keeps_what_others_have_said_meanwhile() -> None:
@@ -475,3 +482,67 @@ def test_a_stated_end_is_a_judgement_and_news() -> None:
     assert [(j.fact_id, j.chosen, j.candidate_id) for j in closes] == [(b, "stated", None)]
     assert w.remember("Ilka|lives_in|Velden", "2026-01-01", **PERIOD) == b
     assert len(w.facts) == 2
+
+
+def test_support_from_a_period_over_before_a_fact_began_is_no_evidence() -> None:
+    w = World()
+    w.script = {ask.WORTH: 0.8}
+    a = w.remember("Ilka|lives_in|Velden", "2024-01-01", caller_relation=False)
+    w.script = {ask.RELATION: {"duplicate": 0.97, "new": 0.03}}
+    b = w.remember("Ilka|lives_in|Velden", "2025-01-01", speaker="Pia", **PERIOD)
+    assert w.outcome(b, a) == "new_interval"
+    assert w.belief(a) == 0.5
+    assert w.pairs("SAME_AS") == set()
+
+
+def test_an_end_still_to_come_does_not_protect_a_fact() -> None:
+    w = World()
+    w.remember("Ilka|lives_in|Tarnfold", "2024-01-01", valid_until="2090-01-01")
+    w.remember("Ilka|plans|sail", "2024-01-01", valid_until="2090-01-01")
+    w.script = {**SURE, ask.RELATION: [moves("Velden", "Tarnfold", 0.97)], ask.PLAN_FULFILLED: 0.9}
+    w.remember("Ilka|lives_in|Velden", "2025-01-01")
+    assert w.closed() == {
+        "tarnfold": ("belief", "2025-01-01"),
+        "sail": ("fulfilled", "2025-01-01"),
+    }
+
+
+def test_a_stated_end_in_the_past_is_not_moved_by_evidence() -> None:
+    w = World()
+    w.remember("Ilka|lives_in|Velden", "2025-01-01", **PERIOD)
+    w.script = SURE
+    w.remember("Ilka|lives_in|Tarnfold", "2025-01-02", valid_from="2021-01-01")
+    assert w.closed() == {"velden": ("stated", "2022-01-01")}
+    assert w.pairs("SUPERSEDES") == set()
+
+
+# -- what is not compared, and what is not undone --------------------------------------------------
+
+
+def test_a_fact_that_is_over_is_not_disputed() -> None:
+    w = World()
+    a = w.remember("Pia|hobby|chess", "2024-01-01", valid_until="2024-06-01")
+    w.script = {ask.RELATION: {"contradiction": 0.9, "new": 0.1}}
+    b = w.remember("Pia|hobby|go", "2025-01-01")
+    assert w.outcome(b, a) == "blocked_structure"
+    assert not w.facts[a].disputed
+    assert not w.facts[b].disputed
+
+
+def test_a_negation_in_the_same_words_is_no_repetition() -> None:
+    w = World()
+    a = w.remember("Pia|hobby|chess", "2024-01-01", "chess?")
+    b = w.remember("Pia|hobby|chess", "2024-01-02", "chess?", draft={"negated": True})
+    assert a != b
+    assert w.facts[b].negated
+
+
+def test_a_sure_fact_asked_again_stays_sure_and_keeps_its_belief() -> None:
+    w = World()
+    w.remember("Odo|works_at|Hollin", "2025-01-01")
+    w.script = {ask.TEMPORAL: AWAY}
+    b = w.remember("Odo|uses|a Lark", "2025-05-01")
+    assert (w.facts[b].tentative, w.belief(b)) == (False, 0.97)
+    w.script = {ask.RELATION: {"new": 0.7, "refinement": 0.3}}
+    w.settle(b, "2025-05-01")
+    assert (w.facts[b].tentative, w.belief(b)) == (False, 0.97)
