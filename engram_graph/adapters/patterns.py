@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+import anyio.to_thread
+
 from engram_graph.adapters import patterns_text as text_tools
 from engram_graph.adapters.patterns_dates import Dated, next_occurrence, take_date
 from engram_graph.adapters.patterns_drafts import (
@@ -47,6 +49,8 @@ _ELIDED = re.compile(
     r"|took up|gave up|went to|sold my|lost my|got a|left my) ",
     re.IGNORECASE,
 )
+_LEFT = re.compile(r"(?P<how>(?:have |has )?(?:left|quit)) (?P<o>(?-i:(?:the )?[A-Z]).+)", re.I)
+_LONG = 10_000  # characters from which a message is read in a thread
 _BASE = {
     "moving": "move", "relocating": "relocate", "visiting": "visit", "starting": "start",
     "joining": "join", "buying": "buy", "adopting": "adopt", "selling": "sell",
@@ -84,17 +88,23 @@ class PatternExtractor:
 
     async def extract(self, message: Message, recent: Sequence[Message]) -> list[Draft]:
         """Drafts of what a user's message states; other roles state nothing."""
-        return drafts(message)
+        if len(message.text) < _LONG:
+            return drafts(message, recent)
+        return await anyio.to_thread.run_sync(drafts, message, recent)
 
     async def aclose(self) -> None:
         """Nothing is held open."""
 
 
-def drafts(message: Message) -> list[Draft]:
-    """All drafts of one message, in the order of its sentences, each triple once."""
+def drafts(message: Message, recent: Sequence[Message] = ()) -> list[Draft]:
+    """All drafts of one message, in the order of its sentences, each triple once.
+
+    ``recent`` only tells whether "I left Acme" means a home or an employer.
+    """
     if message.role is not Role.USER:
         return []
     found: dict[tuple[str, str, str, bool], Draft] = {}
+    before = "\n".join(turn.text[:2_000] for turn in recent if turn.speaker == message.speaker)
     for sentence, plain in text_tools.sentences(message.text):
         if not plain:
             continue
@@ -105,7 +115,7 @@ def drafts(message: Message) -> list[Draft]:
             )
             continue
         for text in _clauses(sentence):
-            for draft in _read(Clause(message, sentence, text)):
+            for draft in _read(Clause(message, sentence, text, before)):
                 key = (draft.subject, draft.predicate, draft.object.lower(), draft.negated)
                 found.setdefault(key, draft)
     return list(found.values())
@@ -206,6 +216,9 @@ def _phrase(clause: Clause, who: str, phrase: str, dated: Dated) -> Iterator[Dra
         return
     if subject != "I" and _PLURAL.match(verb):
         return
+    if left := _left(clause, subject, verb, dated):
+        yield left
+        return
     verb, denied, anymore = _negation(verb)
     short = verb.split(",", 1)[0].rstrip()
     for text in (verb,) if short == verb else (verb, short):
@@ -219,6 +232,23 @@ def _phrase(clause: Clause, who: str, phrase: str, dated: Dated) -> Iterator[Dra
             if made:
                 yield from made
                 return
+
+
+def _left(clause: Clause, subject: str, verb: str, dated: Dated) -> Draft | None:
+    """ "I left Acme": an employer or a home, whichever earlier turns speak of; else neither."""
+    found = _LEFT.fullmatch(verb)
+    name = text_tools.trim(found["o"], "org") if found else None
+    if not found or not name or len(name.split()) > 4:
+        return None
+    name = re.sub(r" for .*", "", name)
+    known = re.escape(name)
+    if found["how"].endswith("quit") or re.search(rf"\b(?:at|for) {known}\b", clause.before):
+        predicate = "works_at"
+    elif re.search(rf"\b(?:in|to) {known}\b", clause.before):
+        predicate = "lives_in"
+    else:
+        return None
+    return make_draft(clause, subject, predicate, name, "", dated, negated=True)
 
 
 def _deniable(rule: Rule, anymore: bool) -> bool:

@@ -1,4 +1,4 @@
-"""How a pattern's match becomes a draft: the object's name, the sentence, dates and labels. Pure."""
+"""How a match becomes a draft: the name of the object, the sentence, dates and labels. Pure."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ _LIST_END = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """What is known while one clause is read."""
+    """One clause, its sentence and message, and what the speaker said ``before``."""
 
     message: Message
     sentence: str
     text: str
+    before: str = ""
 
     @property
     def speaker(self) -> str:

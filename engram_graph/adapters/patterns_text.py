@@ -8,7 +8,7 @@ from engram_graph.adapters import patterns_words as words
 from engram_graph.adapters.patterns_rules import NAME
 
 _LONG = 600  # characters of a sentence: longer ones are not plain sentences
-_SENTENCE = re.compile(r"[^.!?\n]{1,2000}(?:\.(?=\w)[^.!?\n]{0,2000}){0,20}[.!?…]{0,6}")
+_SENTENCE = re.compile(r"[^.!?…\n]{1,2000}(?:\.(?=\w)[^.!?…\n]{0,2000}){0,20}[.!?…]{0,6}")
 _CONTRACTIONS = tuple(
     (re.compile(rf"\b{short}\b", re.I), long)
     for short, long in (
