@@ -546,3 +546,15 @@ def test_a_sure_fact_asked_again_stays_sure_and_keeps_its_belief() -> None:
     w.script = {ask.RELATION: {"new": 0.7, "refinement": 0.3}}
     w.settle(b, "2025-05-01")
     assert (w.facts[b].tentative, w.belief(b)) == (False, 0.97)
+
+
+def test_what_counted_is_not_confirmed_again_when_another_answer_was_lost() -> None:
+    w = World()
+    a = w.remember("Pia|uses|a Lark", "2025-01-01")
+    w.script = {**SURE, ask.KIND: AWAY}
+    b = w.remember("Pia|uses|a Plover", "2025-02-01")
+    assert w.belief(a) == 0.0448
+    w.script = SURE
+    w.settle(b, "2025-02-01")
+    assert w.belief(a) == 0.0448
+    assert w.asked.count(ask.SECOND) == 1
