@@ -1,0 +1,248 @@
+"""``engram bench``: the product beside bare statements, on one server, in one run.
+
+Milliseconds differ from machine to machine; the ratios are what counts. Both sides store the same
+properties and vectors and are timed in turn. Parameters of the bare side are made before its
+clock starts; the product's time holds everything from the arguments to the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from engram_graph import clock, intake
+from engram_graph.adapters.embed_hash import HashEmbedder
+from engram_graph.adapters.rules_decider import RulesDecider
+from engram_graph.bench import sentences
+from engram_graph.bench.bare import Bare
+from engram_graph.bench.timing import Times, in_turn, row
+from engram_graph.bench.vectors import ReadyVectors
+from engram_graph.errors import ConfigurationError
+from engram_graph.flows import bulk, read, write
+from engram_graph.flows.runtime import Runtime
+from engram_graph.graph.driver import Graph
+from engram_graph.graph.queries import load
+from engram_graph.rules.text import turn_text
+from engram_graph.vocabulary import Role
+
+WRITE = 2.5
+SEARCH = 2.0
+BULK = 1.5
+GROWTH = 4.0
+_BATCH = 1000
+_REMOVE = 2000
+_LIMIT = 30
+_TOKENS = 1500
+
+Row = dict[str, Any]
+Progress = Callable[[int, int], None]
+
+
+async def run(
+    runtime: Runtime,
+    *,
+    facts: int = 10_000,
+    rounds: int = 200,
+    progress: Progress | None = None,
+) -> list[Row]:
+    """Measure writing, searching and importing; all that was written is removed at the end.
+
+    Args:
+        runtime: with the hash embedder and the rules decider, so that no model is measured.
+        facts: in the namespace for the main rows; growth is from a tenth of it to twice as many.
+        rounds: of each measurement.
+        progress: told (done, all) steps.
+
+    Returns:
+        Rows with work, p50_ms, p90_ms, bare_p50_ms, bare_p90_ms, ratio, n, facts, target, met.
+        A ratio compares medians, that of the import whole times; it should be at most the target.
+        For growth the bare columns hold the same work at the smaller size.
+
+    Raises:
+        ConfigurationError: the runtime has other models.
+    """
+    if not isinstance(runtime.embedder, HashEmbedder) or not isinstance(
+        runtime.decider, RulesDecider
+    ):
+        raise ConfigurationError(
+            "the benchmark measures the product, not a model",
+            hint="Use ENGRAM_EMBEDDER=hash and the rules decider.",
+        )
+    vectors = ReadyVectors(runtime.embedder)
+    name = f"bench-{clock.new_id()}"
+    bench = _Bench(
+        replace(runtime, embedder=vectors),
+        name,
+        Bare(runtime.graph, vectors, f"{name}-bare"),
+        vectors,
+        rounds,
+        progress,
+    )
+    try:
+        return await bench.all(facts)
+    finally:
+        for namespace in (bench.namespace, bench.bare.namespace):
+            await remove(runtime.graph, namespace)
+
+
+async def remove(graph: Graph, namespace: str) -> None:
+    """Delete every record of ``namespace``, in batches."""
+    query = load("bench")["remove"]
+    while (await graph.write(query, namespace=namespace, limit=_REMOVE))[0]["removed"]:
+        pass
+
+
+class _Bench:
+    """One run: its namespaces, and how far it is."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        namespace: str,
+        bare: Bare,
+        vectors: ReadyVectors,
+        rounds: int,
+        progress: Progress | None,
+    ) -> None:
+        self.namespace = namespace
+        self.bare = bare
+        self._runtime = runtime
+        self._vectors = vectors
+        self._rounds = rounds
+        self._warm = max(2, rounds // 10)
+        self._progress = progress
+        self._done, self._all = 0, 1
+        self._held = 0
+
+    async def all(self, facts: int) -> list[Row]:
+        """Every row, in the order in which people ask for them."""
+        small, large = max(2, facts // 10), 2 * facts
+        self._all = large + 7 * (self._warm + self._rounds)
+        given = sentences.facts(1, large)
+        await self._load(given[:small])
+        few_written, _ = await self._write(sentences.newcomers(2))
+        few_found, _ = await self._search(3)
+        imported = await self._bulk(given[small:facts])
+        rows = [
+            await self._written("one fact, new subject", sentences.newcomers(4)),
+            await self._written("one fact, same subject", sentences.about_one(5)),
+            self._row("hybrid search", *await self._search(6), SEARCH),
+            imported,
+        ]
+        await self._load(given[facts:])
+        many_written, _ = await self._write(sentences.newcomers(7))
+        many_found, _ = await self._search(8)
+        return [
+            *rows,
+            self._row(f"one fact, growth from {small} facts", many_written, few_written, GROWTH),
+            self._row(f"hybrid search, growth from {small} facts", many_found, few_found, GROWTH),
+        ]
+
+    async def _written(self, work: str, items: Iterator[Row]) -> Row:
+        measured, bare = await self._write(items)
+        return self._row(work, measured, bare, WRITE)
+
+    async def _write(self, items: Iterator[Row]) -> tuple[Times, Times]:
+        """Single facts through the whole write path, beside bare transactions."""
+        measured, bare = Times(), Times()
+        for number in range(-self._warm, self._rounds):
+            if number == 0:
+                measured, bare = Times(), Times()
+            item = next(items)
+            self._vectors.prepare(_texts(item))
+            parameters = self.bare.fact(next(items))
+            await in_turn(
+                number,
+                (measured, partial(self._remember, item)),
+                (bare, partial(self.bare.write, parameters)),
+            )
+            self._step(1)
+            self._held += 1
+        return measured, bare
+
+    async def _remember(self, item: Row) -> None:
+        message, extracted = intake.given(self.namespace, item)
+        stored, vectors, degraded = await write.store(self._runtime, message, extracted)
+        await write.process(self._runtime, stored, vectors, degraded)
+
+    async def _search(self, seed: int) -> tuple[Times, Times]:
+        """Questions through the whole read path, beside bare statements over the same facts."""
+        measured, bare = Times(), Times()
+        asked = sentences.questions(seed)
+        for number in range(-self._warm, self._rounds):
+            if number == 0:
+                measured, bare = Times(), Times()
+            query = next(asked)
+            self._vectors.prepare([query])
+            parameters = self.bare.question(self.namespace, query, _LIMIT)
+            await in_turn(
+                number,
+                (measured, partial(self._find, query)),
+                (bare, partial(self.bare.search, parameters)),
+            )
+            self._step(1)
+        return measured, bare
+
+    async def _find(self, query: str) -> None:
+        await read.search(
+            self._runtime,
+            self.namespace,
+            query,
+            mode="facts",
+            limit=_LIMIT,
+            as_of=None,
+            token_budget=_TOKENS,
+        )
+
+    async def _bulk(self, items: Sequence[Row]) -> Row:
+        """Batches imported, beside the same batches by a bare UNWIND, which are then removed."""
+        measured, bare = Times(), Times()
+        size = max(1, min(_BATCH, len(items) // 4))
+        message = await self.bare.message("import")
+        for number, begin in enumerate(range(0, len(items), size)):
+            batch = items[begin : begin + size]
+            self._vectors.prepare(text for item in batch for text in _texts(item))
+            rows = self.bare.rows(batch)
+            await in_turn(
+                number,
+                (measured, partial(self._import, batch)),
+                (bare, partial(self.bare.bulk, message, rows)),
+            )
+            self._arrived(len(batch))
+        await remove(self._runtime.graph, self.bare.namespace)
+        ratio = measured.total / bare.total
+        return row("bulk import, per batch", self._held, measured, bare, BULK, ratio) | {
+            "facts_per_s": round(len(items) / measured.total, 1),
+            "bare_facts_per_s": round(len(items) / bare.total, 1),
+        }
+
+    async def _load(self, items: Sequence[Row]) -> None:
+        for begin in range(0, len(items), _BATCH):
+            batch = items[begin : begin + _BATCH]
+            self._vectors.prepare(text for item in batch for text in _texts(item))
+            await self._import(batch)
+            self._arrived(len(batch))
+
+    async def _import(self, items: Sequence[Row]) -> None:
+        given = intake.many(self.namespace, items)
+        await bulk.import_facts(self._runtime, self.namespace, given, None)
+
+    def _row(self, work: str, measured: Times, beside: Times, target: float) -> Row:
+        ratio = measured.at(0.5) / beside.at(0.5)
+        return row(work, self._held, measured, beside, target, ratio)
+
+    def _arrived(self, facts: int) -> None:
+        self._held += facts
+        self._step(facts)
+
+    def _step(self, steps: int) -> None:
+        self._done += steps
+        if self._progress:
+            self._progress(self._done, self._all)
+
+
+def _texts(item: Row) -> tuple[str, str]:
+    """What the product embeds of a fact: as it is, and as the turn that states it."""
+    return item["text"], turn_text(Role.USER.value, item["text"])
