@@ -14,10 +14,13 @@ _STRONG = (
     r"|parola d'ordine|parola d’ordine|senha|palavra-passe|wachtwoord|hasło|haslo|пароль|пароля"
     r"|lösenord(?:et)?|adgangskode(?:n)?|kodeord(?:et)?|passord(?:et)?|salasana(?:ni)?|heslo"
     r"|şifre(?:m|si)?|jelszó|jelszava(?:m)?|κωδικός|पासवर्ड|mật khẩu|kata sandi|parola"
+    r"|(?:seed|recovery|secret|backup) phrase|mnemonic(?: phrase)?"
     r"|كلمة المرور|كلمة السر|סיסמה|הסיסמה|รหัสผ่าน"
 )
 _PIN = (
-    r"pin|pin[ -]?(?:code|number)|pincode|cvv2?|cvc2?|security code|geheimzahl"
+    r"pin[ -]?(?:code|number)|pin|combination|code (?:for|to|of) (?:the |my |our |your )?"
+    r"(?:front |back |main )?(?:door|gate|alarm|safe|lock|locker|garage|house|flat|building"
+    r"|entrance|card|phone|sim|shed|vault|account)|cvv2?|cvc2?|security code|geheimzahl"
     r"|(?:door|gate|alarm|access|entry|unlock|safe|lock|garage|keypad|vault|verification|login"
     r"|backup|recovery|secret|one[- ]time)[ -]?(?:code|number|combination)|otp"
 )
@@ -27,7 +30,8 @@ _WEAK = (
     r"|ключ|токен|密钥|access[ _-]?keys?|licen[cs]e key|signing key"
 )
 _COPULA = (
-    r"is|was|are|will be|became|remains|equals|ist|war|lautet|lautete|est|était|es|era|será|è|é"
+    r"is|was|are|will be|should be|must be|used to be|became|remains|equals|ist|war|lautet"
+    r"|lautete|est|était|es|era|será|è|é"
     r"|sarà|to|brzmi|jest|är|er|on|je|là|adalah|este|είναι|है|هي|هو|היא|это|คือ"
 )
 _GAP = (
@@ -36,17 +40,18 @@ _GAP = (
     r"[ \t][^.!?;:\n=]{1,60}?)?"
 )
 _LINK = (
-    rf"(?:[ \t]{{0,8}}(?:=>|->|→|[:=：—–])[ \t]{{0,8}}"
-    rf"|(?:[ \t]{{1,8}}(?:{_COPULA})|['’]s)[ \t]{{1,8}}"
+    r"(?:[ \t]{1,8}\([^)\n]{1,40}\))?"
+    r"(?:[ \t]{0,8}(?:=>|->|→|[:=：—–])\s{0,8}"
+    rf"|(?:[ \t]{{1,8}}(?:{_COPULA})|['’]s)(?:[ \t]{{0,8}}[:：])?\s{{1,8}}"
     r"(?:(?:now|still|just|currently|again|jetzt|noch|simply|literally)[ \t]{1,8})?"
-    r"(?:[:：][ \t]{0,8})?|\?[ \t]{1,8}(?:it['’]s|it is)[ \t]{1,8}|[ \t]{1,8}-[ \t]{1,8})"
+    r"|\?[ \t]{1,8}(?:it['’]s|it is)[ \t]{1,8}|[ \t]{1,8}-[ \t]{1,8})"
 )
 _VALUE = r"(?P<value>[\"“„«「][^\"”“»」\n]{1,100}[\"”“»」]|[`'‘][^`'’\n]{1,100}[`'’]|\S{1,256})"
 _WORD = r"(?<![^\W_])"
 
 SPOKEN = tuple(
     (grade, re.compile(rf"{_WORD}(?:{words}){_GAP}{_LINK}{_VALUE}", re.IGNORECASE))
-    for grade, words in (("strong", _STRONG), ("pin", _PIN), ("weak", _WEAK))
+    for grade, words in (("strong", _STRONG), ("pin", _PIN), ("weak", _WEAK), ("look", "pass"))
 )
 BESIDE = tuple(
     (grade, re.compile(rf"{_WORD}(?:{words})[ \t]{{1,4}}{_VALUE}", re.IGNORECASE))
@@ -60,7 +65,7 @@ CHANGED = re.compile(
 )
 BEFORE = re.compile(
     r"(?<!\S)(?P<value>\S{4,100})[ \t]{1,8}(?:is|as|was|ist|est|es)[ \t]{1,8}"
-    r"(?:my|the|our|his|her|their|a|mein|das|mon|le|mi|la)[ \t]{1,8}"
+    r"(?:(?:my|the|our|his|her|their|a|mein|das|mon|le|mi|la)[ \t]{1,8})?"
     r"(?:[^\s.!?]{1,20}[ \t]{1,8}){0,2}"
     rf"(?:{_STRONG}|pin|api[ _-]?key|token)(?!\w)",
     re.IGNORECASE,
@@ -76,7 +81,10 @@ ASSIGNED = re.compile(
     r"[\"']?[ \t]{0,3}(?:=|:(?!//))[ \t]{0,3}[\"']?(?P<value>[^\s\"'&;,<>]{3,512})",
     re.IGNORECASE,
 )
-FLAG = re.compile(r"(?<!\S)--(?:password|passwd|token|api-key|secret)[ =](?P<value>\S{3,256})")
+FLAG = re.compile(
+    r"(?<!\S)(?:--(?:password|passwd|token|api-key|secret)[ =]|-u[ \t]{1,4}[^\s:]{1,64}:)"
+    r"(?P<value>\S{3,256})"
+)
 URL = re.compile(
     r"(?<![a-z0-9])[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,100}:"
     r"(?P<value>[^\s/]{1,200}(?=@)|[^\s@]{1,200}(?=@))",

@@ -139,12 +139,12 @@ def _judged(grade: str, match: re.Match[str], text: str) -> Iterator[str]:
         elif grade == "strong":
             good = _looks_secret(token) or _is_digits(token) or _plain(match, token, text)
         elif grade == "look":
-            good = _looks_secret(token)
+            good = _looks_secret(token) or (len(token) >= 4 and token.isdecimal())
         else:
             good = len(token) >= 8 and _looks_secret(token)
         if good:
             yield token
-    if grade == "strong" and "phrase" in match[0][:14].lower():
+    if grade == "strong" and "phrase" in match[0][:20].lower():
         yield from _phrase(match, text)
 
 
