@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from engram_graph import clock, intake
@@ -15,7 +16,14 @@ from engram_graph.rules.text import lucene_query, namespace_key, turn_text
 from engram_graph.vocabulary import MessageStatus
 
 Row = dict[str, Any]
-_EDGE = ("namespace", "text", "belief", "tentative", "disputed", "negated", "temporal_status") + (
+_EDGE = (
+    "namespace",
+    "text",
+    "belief",
+    "tentative",
+    "disputed",
+    "negated",
+    "temporal_status",
     "valid_from",
     "valid_until",
     "open",
@@ -72,7 +80,7 @@ class Bare:
         await self._graph.write(load("bench")["bare_message"], message=kept)
         return message.id
 
-    def rows(self, items: list[Row]) -> list[Row]:
+    def rows(self, items: Sequence[Row]) -> list[Row]:
         """Rows of ``bare_bulk``."""
         return [
             self._row(message, extracted.drafts[0])

@@ -6,34 +6,45 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-_FIRST = """
+
+def _split(words: str) -> list[str]:
+    return words.split()
+
+
+_FIRST = _split("""
 Ana Bruno Carla Dinis Elsa Fabio Gita Hugo Ines Jonas Kira Luis Mina Nuno Olga Paulo Rita Samir
 Tessa Ugo Vera Wanda Yara Zeno Amara Boris Chen Dilan Emre Freya
-""".split()
-_LAST = """
+""")
+_LAST = _split("""
 Abreu Basto Costa Duarte Esteves Faria Gomes Horta Ivanov Jensen Kaya Lopes Moreau Nunes Okafor
 Pires Quiroga Rossi Sato Tavares Ueda Vidal Weber Xavier Yilmaz Zeller Amsel Brandt Cohen Dahl
-""".split()
-_PLACES = """
+""")
+_PLACES = _split("""
 Porto Lisbon Braga Faro Evora Coimbra Aveiro Leiria Tomar Sintra Geneva Basel Bern Lyon Nantes
 Ghent Bruges Turin Parma Lecce Malaga Toledo Oslo Bergen Turku Tartu Riga Lodz Brno Graz
-""".split()
-_THINGS = """
+""")
+_THINGS = _split("""
 bicycle piano telescope canoe greenhouse loom camera typewriter scooter kayak accordion sailboat
 printer tent violin kiln workbench hammock drone guitar record-player espresso-machine bookshelf
-""".split()
-_COLOURS = "red green blue old second-hand small borrowed rebuilt yellow wooden folding new".split()
-_FIELDS = """
+""")
+_COLOURS = _split("red green blue old second-hand small borrowed rebuilt yellow wooden folding new")
+_FIELDS = _split("""
 chemistry botany history robotics music geology statistics astronomy linguistics medicine
 architecture philosophy economics ceramics forestry acoustics oceanography optics
-""".split()
+""")
 _WHEN = (
-    """
-in spring|last autumn|on Sunday mornings|after work|with two friends|for the first time|since the move
-during the holidays|against all advice|before the wedding|with a neighbour|on rainy days
-""".replace("\n", "|")
-    .strip("|")
-    .split("|")
+    "in spring",
+    "last autumn",
+    "on Sunday mornings",
+    "after work",
+    "with two friends",
+    "for the first time",
+    "since the move",
+    "during the holidays",
+    "against all advice",
+    "before the wedding",
+    "with a neighbour",
+    "on rainy days",
 )
 _KINDS = (
     ("lives_in", "{place}", "{who} lives in {place} {when}, close to the {thing} shop"),
