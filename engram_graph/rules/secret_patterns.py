@@ -115,6 +115,16 @@ PATTERNS = (
 )
 
 
+# A text without any of these has no hint word; looking for them first is twenty times cheaper.
+_STEMS = """
+    pass pwd pw wpa kennwort mot.de mdp code contrase clave parola senha palavra wachtwoord hasło
+    haslo парол lösenord kode salasana heslo şifre jelsz κωδικ पासवर्ड mật.kh kata.sandi كلمة סיסמה
+    รหัส phrase mnemonic pin cvv cvc combination geheimzahl number otp secret key token credential
+    login schlüssel clé chiave chave ключ токен 密钥 bearer
+"""
+STEMS = tuple(stem.replace(".", " ") for stem in _STEMS.split())
+
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 

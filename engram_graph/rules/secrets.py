@@ -22,7 +22,7 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     """``text`` without its credentials, and the values found, longest first."""
     found: dict[str, None] = {}
     for _ in range(_ROUNDS):
-        values = find(text)
+        values = _once(text)
         if not values:
             break
         found.update(dict.fromkeys(values))
@@ -89,8 +89,12 @@ def find_in_json(obj: Any) -> tuple[str, ...]:
 
 
 def find(text: str) -> tuple[str, ...]:
-    """The values that one pass over ``text`` takes for credentials, longest first."""
-    return _longest_first(dict.fromkeys(_values(text)))
+    """The credentials in ``text``, longest first; those that ``redact`` removes."""
+    return redact(text)[1]
+
+
+def _once(text: str) -> tuple[str, ...]:
+    return _longest_first(_values(text))
 
 
 def _longest_first(values: Iterable[str]) -> tuple[str, ...]:
@@ -111,6 +115,9 @@ def _values(text: str) -> Iterator[str]:
             yield from _assigned(match)
     for match in table.CJK.finditer(text):
         yield from _pieces(match["value"])
+    lower = text.lower()
+    if not any(stem in lower for stem in table.STEMS):
+        return
     for pattern in (table.CHANGED, table.BEFORE):
         for match in pattern.finditer(text):
             yield from _judged("strong" if pattern is table.CHANGED else "look", match, text)
