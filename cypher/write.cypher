@@ -38,8 +38,10 @@ CALL (m, created) {
 RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS message, created
 
 // name: candidates
-// G(f): the nearest facts still valid or closed by belief; open facts with the same subject and
-// predicate or naming a shared rare entity; and twins, facts of any state with the same triple.
+// G(f): the nearest facts still valid or closed by belief; facts with the same subject and predicate
+// still valid (of a one-valued relation also superseded ones: a late arrival may cut them); facts
+// naming a shared rare entity; and twins, facts of any state with the same triple. Speakers are who
+// stated a fact and whose other words counted as support for it.
 CYPHER 25
 OPTIONAL MATCH (s:Entity {namespace: $namespace, key: $subject_key})
 CALL (s) {
@@ -50,7 +52,8 @@ CALL (s) {
   RETURN f, score, 'near' AS how
 UNION ALL
   MATCH (s)-[r:$($type)]->()
-  WHERE r.open AND r.namespace = $namespace
+  WHERE r.namespace = $namespace
+    AND (r.open OR r.valid_until > $now OR ($single AND r.closed_reason = 'superseded'))
   MATCH (f:Fact {id: r.fact_id})
   WITH f, coalesce(vector.similarity.cosine(f.embedding, $embedding), 0.0) AS score
   RETURN f, score, 'related' AS how
@@ -85,7 +88,14 @@ MATCH (f)-[:OBJECT]->(fo:Entity)
 RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
     subject: fs.name, subject_key: fs.key, object: fo.name, object_key: fo.key} AS fact,
   how, score,
-  COLLECT { MATCH (f)-[:STATED_IN]->(m:Message) RETURN DISTINCT m.speaker } AS speakers,
+  COLLECT {
+    MATCH (f)-[:STATED_IN]->(m:Message)
+    RETURN m.speaker AS speaker
+  UNION
+    MATCH (f)<-[:COMPARED_WITH]-(d:Decision)-[:ABOUT]->(:Fact)-[:STATED_IN]->(m:Message)
+    WHERE d.outcome = 'applied' AND d.chosen IN ['duplicate', 'refinement']
+    RETURN m.speaker AS speaker
+  } AS speakers,
   COLLECT { MATCH (newer:Fact)-[:SUPERSEDES]->(f) RETURN newer.id } AS superseded_by
 ORDER BY score DESC, fact.text, fact.id
 

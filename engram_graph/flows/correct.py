@@ -41,6 +41,7 @@ async def correct(runtime: Runtime, namespace: str, fact_id: str, change: Correc
             vector,
             (),
             runtime.thresholds,
+            clock.now(),
         )
         situation = Situation(
             namespace=namespace,

@@ -79,6 +79,7 @@ async def write_fact(
                 embedding,
                 named,
                 runtime.thresholds,
+                clock.now(),
             )
             situation = Situation(
                 namespace=message.namespace,

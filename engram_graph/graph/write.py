@@ -15,7 +15,7 @@ from engram_graph.models.facts import Extracted, Fact, Message, Vector
 from engram_graph.models.plans import WritePlan
 from engram_graph.rules.situation import Candidate
 from engram_graph.rules.thresholds import Thresholds
-from engram_graph.vocabulary import MessageStatus
+from engram_graph.vocabulary import PREDICATES, MessageStatus
 
 _RARE_SCAN = 125  # facts counted at most: a fifth of them is a hub's degree of 25
 
@@ -71,6 +71,7 @@ async def surroundings(
     embedding: Vector | None,
     named: Sequence[str],
     thresholds: Thresholds,
+    now: datetime,
 ) -> Surroundings:
     """G(f) for a new fact, and the entities among the keys ``named`` in its text."""
     params: dict[str, Any] = {
@@ -91,6 +92,8 @@ async def surroundings(
             rare_scan=_RARE_SCAN,
             rare_share=thresholds.rare_entity_share,
             rare_min=thresholds.rare_entity_min,
+            single=PREDICATES[predicate].single,
+            now=now,
             **params,
         )
         return Surroundings(
