@@ -1,0 +1,242 @@
+"""``demo``, ``eval``, ``bench``: to see it work, and how well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from engram_graph.cli.output import one_line
+from engram_graph.cli.run import FAILED, OK, Run, command
+
+if TYPE_CHECKING:
+    from engram_graph.flows.runtime import Runtime
+    from engram_graph.models.results import Recall, Timeline
+
+_PANEL = "Try and measure"
+_SHOWN = 3  # facts of an answer in the demo
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to ``app``."""
+    command(app, "demo", panel=_PANEL)(demo)
+    evaluations = typer.Typer(no_args_is_help=True, help="Measure how well it finds things.")
+    command(evaluations, "shortlist", scoped=False)(shortlist)
+    app.add_typer(evaluations, name="eval", rich_help_panel=_PANEL)
+    command(app, "bench", panel=_PANEL, scoped=False)(bench)
+
+
+async def demo(run: Run) -> int:
+    """Put a shipped conversation into the namespace 'demo', ask six questions, show where to look.
+
+    Needs no key. Run it again freely: what is known is skipped.
+    """
+    from engram_graph import demo as shipped
+    from engram_graph.cli.server_commands import browser_url, guessed_browser
+
+    namespace = run.namespace if run.namespace is not None else shipped.NAMESPACE
+    answers: list[dict[str, Any]] = []
+    messages = [dict(each) for each in shipped.messages()]
+    stored = 0
+    unfinished = 0
+    facts: set[str] = set()
+    async with run.memory(namespace) as memory:
+        with run.out.bar("Adding the conversation") as progress:
+            for number, message in enumerate(messages, 1):
+                (result,) = await memory.add([message])
+                stored += not result.duplicate
+                unfinished += result.message.status.value != "done"
+                facts |= {fact.id for fact in result.facts}
+                progress(number, len(messages))
+        if not run.json:
+            run.out.line(
+                f"{len(messages)} messages in the namespace {namespace!r}, {stored} of them new, "
+                f"{len(facts)} facts"
+            )
+        for question in shipped.questions():
+            found = await memory.search(question["question"], as_of=question["as_of"])
+            best = found.facts[0].fact if found.facts else None
+            past = await memory.history(best.subject, best.predicate) if best else None
+            run.out.degraded(found.degraded)
+            answers.append(_answer(question, found, past))
+            if not run.json:
+                _show_answer(run, question, found, past)
+    where = run.settings().neo4j_uri
+    if where:
+        url: str | None = guessed_browser(where)
+    else:
+        from engram_graph.server import EmbeddedServer
+
+        info = EmbeddedServer().status()
+        url = browser_url(info) if info is not None else None
+    literal = "'" + namespace.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    queries = [(what, query.replace("'demo'", literal)) for what, query in shipped.CYPHER]
+    if run.json:
+        run.out.data(
+            {
+                "namespace": namespace,
+                "messages": len(messages),
+                "new": stored,
+                "facts": len(facts),
+                "answers": answers,
+                "browser_url": url,
+                "cypher": [{"shows": what, "query": query} for what, query in queries],
+            }
+        )
+    else:
+        _show_where(run, url, queries)
+    return FAILED if unfinished else OK
+
+
+async def shortlist(
+    run: Run,
+    file: Annotated[str, typer.Argument(help="A file in LoCoMo's official format.")],
+    conversation: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only this one, such as conv-26.")
+    ] = None,
+    k: Annotated[int, typer.Option("--k", min=1, max=150, help="Turns a search returns.")] = 30,
+) -> None:
+    """How many questions have all, or any, of their evidence among the first k turns.
+
+    The file goes into a namespace of its own, which is kept: a second run only asks.
+    """
+    from engram_graph.evaluation import shortlist as flow
+
+    conversations = flow.chosen(file, conversation)
+    results = {}
+    async with run.memory(extractor=flow.NoFacts()) as memory:
+        for each in conversations:
+            with run.out.bar(f"Storing {each.id}") as progress:
+                await flow.store(memory, file, each, progress)
+            with run.out.bar(f"Asking {each.id}", say=False) as progress:
+                results[each.id], degraded = await flow.measure(memory, each, k, progress)
+            run.out.degraded(degraded)
+    first, *others = results.values()
+    total = flow.row(sum(others, first))
+    rows: list[flow.Row] = [
+        {"conversation": name, **flow.row(found)} for name, found in results.items()
+    ]
+    if run.json:
+        run.out.data(total if len(rows) == 1 else {**total, "conversations": rows})
+        return
+    shown = rows if len(rows) == 1 else [*rows, {"conversation": "together", **total}]
+    run.out.table(
+        ["conversation", ">questions", f">all of it in {k}", f">any of it in {k}"],
+        ([r["conversation"], r["questions"], f"{r['all']:.1%}", f"{r['any']:.1%}"] for r in shown),
+    )
+
+
+async def bench(
+    run: Run,
+    facts: Annotated[int, typer.Option(min=100, help="Facts in the database.")] = 10_000,
+    rounds: Annotated[int, typer.Option(min=1, help="Repetitions of each measurement.")] = 200,
+) -> None:
+    """Time writing and searching beside the bare statements, on a database of its own.
+
+    A server for the run alone is started and removed; with NEO4J_URI, that server is used and
+    what was written is removed. No model is measured: vectors are made by hashing.
+    """
+    from engram_graph.bench import run as benchmark
+    from engram_graph.settings import Settings
+
+    settings = Settings.load(embedder="hash", extractor="patterns")
+
+    async def measured(runtime: Runtime) -> list[dict[str, Any]]:
+        with run.out.bar("Measuring") as progress:
+            return await benchmark.run(runtime, facts=facts, rounds=rounds, progress=progress)
+
+    if settings.neo4j_uri:
+        async with run.memory(settings=settings) as memory:
+            rows = await measured(await memory.open())
+    else:
+        rows = await _on_own_server(run, settings, measured)
+    if run.json:
+        run.out.data(rows)
+        return
+    names = list(dict.fromkeys(name for each in rows for name in each))
+    numbers = {n for n in names if any(isinstance(each.get(n), int | float) for each in rows)}
+    run.out.table(
+        [f">{name}" if name in numbers else name for name in names],
+        ([_cell(each.get(name)) for name in names] for each in rows),
+    )
+
+
+async def _on_own_server(run: Run, settings: Any, measured: Any) -> list[dict[str, Any]]:
+    import tempfile
+    from pathlib import Path
+
+    from engram_graph.cli.client import start_server
+    from engram_graph.server import EmbeddedServer
+
+    with tempfile.TemporaryDirectory(prefix="engram-bench-") as folder:
+        server = EmbeddedServer(Path(folder) / "neo4j")
+        try:
+            info = start_server(server, run.out)
+            own = settings.model_copy(
+                update={
+                    "neo4j_uri": info.bolt_uri,
+                    "neo4j_username": info.username,
+                    "neo4j_password": _secret(info.password),
+                    "neo4j_database": None,
+                }
+            )
+            async with run.memory(settings=own) as memory:
+                found: list[dict[str, Any]] = await measured(await memory.open())
+                return found
+        finally:
+            server.down()
+
+
+def _secret(text: str) -> Any:
+    from pydantic import SecretStr
+
+    return SecretStr(text)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _answer(question: dict[str, Any], found: Recall, past: Timeline | None) -> dict[str, Any]:
+    from engram_graph.cli.read_commands import flat_recall
+
+    return {
+        "question": question["question"],
+        "as_of": question["as_of"],
+        "shows": question["shows"],
+        "facts": flat_recall(found)["facts"][:_SHOWN],
+        "history": [fact.model_dump(mode="json") for fact in past.facts] if past else [],
+    }
+
+
+def _show_answer(run: Run, question: dict[str, Any], found: Recall, past: Timeline | None) -> None:
+    from rich.text import Text
+
+    from engram_graph.cli import show
+
+    run.out.line()
+    run.out.line(Text(question["question"], style="bold"))
+    run.out.line(Text(question["shows"], style="italic"))
+    if not found.facts:
+        run.out.line("  nothing found")
+    for hit in found.facts[:_SHOWN]:
+        run.out.line(Text("  ") + show.fact_line(hit.fact, id=False))
+    if past:
+        run.out.line(f"  History of {one_line(past.subject)}, {past.predicate}:")
+        run.out.lines(Text("    ") + line for line in show.chain(past))
+
+
+def _show_where(run: Run, url: str | None, queries: list[tuple[str, str]]) -> None:
+    from rich.text import Text
+
+    run.out.line()
+    run.out.line(Text("Look at the graph", style="bold"))
+    run.out.line(f"{url}   (`engram browser` opens it and says what to log in with)")
+    for what, query in queries:
+        run.out.line()
+        run.out.line(f"// {what}")
+        run.out.lines(query.splitlines())
