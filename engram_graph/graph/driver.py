@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -20,6 +23,9 @@ from engram_graph.errors import (
 from engram_graph.graph.queries import NamedQuery, load
 
 OLDEST = (2026, 2)
+_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+_CONNECT_SECONDS = 15.0  # also for a port that accepts and then says nothing
+_RETRY_SECONDS = 30.0
 Row = dict[str, Any]
 T = TypeVar("T")
 
@@ -50,6 +56,8 @@ class Graph:
         self.uri = uri
         self._database = database
         try:
+            if uri.partition("://")[0] not in _SCHEMES:
+                raise ValueError(uri)
             self._driver = neo4j.AsyncGraphDatabase.driver(
                 uri,
                 auth=(username, password),
@@ -73,7 +81,7 @@ class Graph:
             StoreUnavailableError: it does not answer. ConfigurationError: wrong password.
             ServerVersionError: it is older than 2026.02.
         """
-        async with self._mapped():
+        async with self._mapped(), asyncio.timeout(_CONNECT_SECONDS):
             await self._driver.verify_connectivity()
         row = (await self.read(load("schema")["server_version"]))[0]
         version = parse_version(row["version"])
@@ -109,10 +117,23 @@ class Graph:
         return await self.statement(query.text, **params)
 
     async def statement(self, text: Any, **params: Any) -> list[Row]:
-        """Rows of one auto-commit statement from a migration file."""
-        async with self._mapped(), self._session(neo4j.WRITE_ACCESS) as session:
-            result = await session.run(text, params)
-            return [record.data() async for record in result]
+        """Rows of one auto-commit statement, such as of a migration; it must be repeatable.
+
+        Many may migrate at once: their schema statements deadlock, or find what another made
+        since they looked. Both are tried again.
+        """
+        deadline = time.monotonic() + _RETRY_SECONDS
+        pause = 0.05
+        while True:
+            try:
+                async with self._mapped(), self._session(neo4j.WRITE_ACCESS) as session:
+                    result = await session.run(text, params)
+                    return [record.data() async for record in result]
+            except StoreError as error:
+                if not _repeatable(error.__cause__) or time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(pause * random.uniform(0.5, 1.5))
+            pause = min(2 * pause, 2.0)
 
     async def close(self) -> None:
         """Close the pool."""
@@ -174,6 +195,13 @@ def translate(error: failures.Neo4jError) -> EngramError:
     if error.is_retryable():
         return StoreUnavailableError(text)
     return StoreError(text, server_code=code)
+
+
+def _repeatable(cause: BaseException | None) -> bool:
+    """Whether a statement failed for another's sake, so that it may succeed the next time."""
+    if not isinstance(cause, failures.Neo4jError):
+        return False
+    return cause.is_retryable() or "EquivalentSchemaRuleAlreadyExists" in (cause.code or "")
 
 
 def parse_version(text: str) -> tuple[int, ...]:

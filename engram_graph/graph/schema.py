@@ -11,6 +11,7 @@ from engram_graph.graph.queries import load, migrations
 log = logging.getLogger(__name__)
 DEFAULT_DIMENSION = 384  # of the packaged model; used while no embedder is installed
 _WAIT_SECONDS = 120
+_DROP = {"fact_vector": "drop_fact_vectors", "message_vector": "drop_message_vectors"}
 
 
 async def migrate(graph: Graph, embedder: str | None, dimension: int | None) -> int:
@@ -85,9 +86,9 @@ async def _change_embedder(
     """Accept another embedder only while nothing is embedded; else say what stands in the way."""
     empty = not (await graph.read(load("schema")["any_vector"]))[0]["found"]
     if empty or (old is None and old_dimension == dimension):
-        if old_dimension != dimension:
-            for name in ("drop_fact_vectors", "drop_message_vectors"):
-                await graph.schema(load("schema")[name])
+        for index, found in (await dimensions(graph)).items():
+            if found != dimension:
+                await graph.schema(load("schema")[_DROP[index]])
         await _make_vectors(graph, embedder, dimension)
     elif old_dimension != dimension:
         raise _wrong_dimension("fact_vector", dimension, old_dimension)
