@@ -183,8 +183,9 @@ RULES: tuple[Rule, ...] = (
     _rule("born_in", r"(?:come|comes) from (?P<o>.+) originally", "place", deny=""),
     # attended
     _rule("attended", rf"(?:{HAVE}attended|went to|{HAVE}been to|was at|were at|participated in"
-          rf"|took part in) (?P<o>(?:an?|the|my|our|{PROPER})[\w'’& -]*?{words.EVENTS}"
-          rf"(?: (?:in|on|about|for|at|by) [\w' ]+)?)", "event", deny="", maximum=8),
+          rf"|took part in) (?P<o>(?:an?|the|my|our|{PROPER})[\w'’&+ -]*?{words.EVENTS}"
+          r"(?: (?:in|on|about|at|by) [\w' ]+)?)(?: (?:together|to|with|for|because|where|which"
+          r"|that|this)\b.*)?", "event", deny="", maximum=8),
     _rule("attended", r"attended (?P<o>(?:an?|the) [\w'’& -]+)", "event", deny="", maximum=7),
     # hobby
     _rule("hobby", rf"{HAVE}(?:took|taken|picked) (?:up )?(?P<o>[\w' -]+?)(?: back)?(?: up)?"

@@ -58,7 +58,7 @@ _CUT = re.compile(
     r"|and that|anyway|by the way|I think|I guess|I suppose|recently|currently|for good"
     r"|full[- ]time|part[- ]time|together|so much|a lot"
     r"|very much|at all|already|instead|more than|ever since|this year|every|for now|of course"
-    r"|in case|thanks|haha|lol|tbh|btw|either|most)\b).*$",
+    r"|in case|thanks|haha|lol|tbh|btw|either|most$)\b).*$",
     re.IGNORECASE | re.DOTALL,
 )
 _FILLER = {
@@ -95,6 +95,18 @@ _VAGUE = frozenset(
 )
 
 
+_OPENING = re.compile(
+    rf"^(?:(?:hey|hi|hello|oh|well),? )?{NAME}[,!] (?=(?:I|my|we|My|We)\b)"
+    r"|^[^,.;]{0,60}?\b(?:let you know|tell you|found out|happy to report)"
+    r"(?: recently)?(?: that)?,? (?=I\b)",
+)
+
+
+def _opened(clause: str) -> str:
+    """A clause without opening words, an address ("Hey Tom, …") or an announcement."""
+    return _LEAD.sub("", _OPENING.sub("", _LEAD.sub("", clause).strip())).strip()
+
+
 def sentences(text: str) -> list[tuple[str, bool]]:
     """Sentences as written, each with whether it is a plain statement (no question, no quote)."""
     found = []
@@ -113,7 +125,7 @@ def plain(sentence: str) -> str:
     text = sentence.replace("’", "'").strip(" .!…")
     for pattern, long in _CONTRACTIONS:
         text = pattern.sub(long, text)
-    return _LEAD.sub("", text).strip()
+    return _opened(text)
 
 
 def clauses(sentence: str) -> list[str]:
@@ -122,8 +134,9 @@ def clauses(sentence: str) -> list[str]:
     for pattern, long in _CONTRACTIONS:
         text = pattern.sub(long, text)
     found: list[str] = []
+    text = _opened(text)
     for part in _BREAK.split(text):
-        clause = _LEAD.sub("", part).strip()
+        clause = _opened(part)
         subject = re.match(rf"(?:I|we|My [\w-]+ {NAME}|{NAME})(?= )", clause)
         shared = _SHARED.split(clause)
         found.append(shared[0])
@@ -146,6 +159,7 @@ def trim(raw: str, shape: str) -> str | None:
     if pattern := _FILLER.get(shape):
         text = re.sub(pattern, "", text).strip(" ,.!")
     if shape in ("thing", "event", "tool", "taste", "hobby", "org", "word"):
+        text = re.sub(r"^(?:most|all|some of)\s+", "", text)
         text = re.sub(
             r"^(?:an?|the(?! (?-i:[A-Z]))|my own|my first|my|our)\s+", "", text, flags=re.I
         )

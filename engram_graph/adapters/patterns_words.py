@@ -81,7 +81,8 @@ SPORTS = (
     r"|horse riding|riding|bowling|foraging|paddleboarding)"
 )
 PLAYED = (
-    r"(?:the )?(?:piano|guitar|violin|cello|drums?|trumpet|flute|ukulele|banjo|accordion"
+    r"(?:the )?(?:acoustic |electric |bass |classical )?(?:piano|guitar|violin|cello|drums?"
+    r"|trumpet|flute|ukulele|banjo|accordion"
     r"|saxophone|clarinet|harp|bass|viola|oboe|chess|tennis|football|soccer|basketball|volleyball"
     r"|badminton|squash|golf|rugby|hockey|cricket|table tennis|handball|baseball|bridge|poker"
     r"|go|video games|board games|water polo|padel)"
