@@ -93,6 +93,14 @@ def take_date(clause: str, said_at: datetime) -> Dated:
     return Dated(clause)
 
 
+def join_date(clause: str) -> str:
+    """A clause whose opening date has no comma behind it: "Last week I …"."""
+    found = _PAST_RE.match(clause)
+    if not found or not re.match(r", (?:I|we|my)\b", clause[found.end() :]):
+        return clause
+    return f"{found[0]} {clause[found.end() + 2 :]}"
+
+
 def next_occurrence(when: str, said_at: datetime) -> bool:
     """Whether a bare month or day ("in June", "on Friday") can as well mean the coming one."""
     return bool(re.fullmatch(rf"(?i)(?:(?:in|on|by) )?(?:{_MONTH}|{_DAY})", when))

@@ -67,7 +67,7 @@ def objects(raw: str, shape: str, lists: bool, maximum: int) -> list[str]:
     """The objects that ``raw`` names; none if it begins with something unclear."""
     parts = [raw]
     if lists:
-        listed = _LIST_END.sub("", raw)
+        listed = raw if shape == "word" else _LIST_END.sub("", raw)
         parts = re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", listed)
         sizes = [len(part.split()) for part in parts]
         alike = sizes[0] >= sizes[-1] or parts[0].endswith("ing") or shape not in ("taste", "hobby")
@@ -82,7 +82,10 @@ def objects(raw: str, shape: str, lists: bool, maximum: int) -> list[str]:
 
 
 def date_words(dated: Dated) -> str:
-    return f" {dated.when}" if dated.when and not dated.duration else ""
+    """The date as it stands at the end of a sentence."""
+    if not dated.when or dated.duration:
+        return ""
+    return f" {dated.when[0].lower()}{dated.when[1:]}"
 
 
 def subject_name(clause: Clause, subject: str) -> str:

@@ -163,7 +163,7 @@ RULES: tuple[Rule, ...] = (
     _rule("uses", rf"{HAVE}(?:stopped|quit) using (?P<o>.+)", "tool", negated=True, maximum=4),
     # health
     _rule("allergic_to", rf"{BE}(?: badly| severely| very| highly)? allergic to "
-                         rf"(?P<o>.+)", lists=True,
+                         rf"(?P<o>.+)", "word", lists=True,
           maximum=4),
     _rule("allergic_to", r"(?:have|has)(?: got)? an?(?: bad| severe| serious)? "
                          r"(?P<o>[\w -]+?) allergy",

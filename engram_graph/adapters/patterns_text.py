@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from engram_graph.adapters import patterns_words as words
+from engram_graph.adapters.patterns_dates import join_date
 from engram_graph.adapters.patterns_rules import NAME
 
 _LONG = 600  # characters of a sentence: longer ones are not plain sentences
@@ -134,7 +135,7 @@ def clauses(sentence: str) -> list[str]:
     for pattern, long in _CONTRACTIONS:
         text = pattern.sub(long, text)
     found: list[str] = []
-    text = _opened(text)
+    text = _opened(join_date(_LEAD.sub("", text)))
     for part in _BREAK.split(text):
         clause = _opened(part)
         subject = re.match(rf"(?:I|we|My [\w-]+ {NAME}|{NAME})(?= )", clause)
