@@ -13,10 +13,11 @@ from collections.abc import Iterator, Sequence
 import anyio.to_thread
 
 from engram_graph.adapters import patterns_text as text_tools
-from engram_graph.adapters.patterns_dates import Dated, next_occurrence, take_date
+from engram_graph.adapters.patterns_dates import Dated, take_date
 from engram_graph.adapters.patterns_drafts import (
     Clause,
     date_words,
+    lies_ahead,
     make_draft,
     objects,
     spoken,
@@ -315,11 +316,11 @@ def _plan(clause: Clause, subject: str, verb: str, dated: Dated) -> Draft | None
     unsure = _MIGHT.fullmatch(verb)
     if unsure:
         name = text_tools.trim(unsure["o"], "act")
-    elif (found := _TRIP.fullmatch(verb)) and _ahead(dated, clause):
+    elif (found := _TRIP.fullmatch(verb)) and lies_ahead(dated):
         goal = text_tools.trim(found["o"], "place")
         name = f"go to {goal}" if goal else None
     elif found := _GOING.fullmatch(verb):
-        if found["verb"].lower() not in ("moving", "relocating") and not _ahead(dated, clause):
+        if found["verb"].lower() not in ("moving", "relocating") and not lies_ahead(dated):
             return None
         rest = text_tools.trim(found["rest"], "act")
         name = f"{_BASE[found['verb'].lower()]} {rest}" if rest else None
@@ -327,13 +328,10 @@ def _plan(clause: Clause, subject: str, verb: str, dated: Dated) -> Draft | None
         return None
     if not name or len(name.split()) > 10:
         return None
+    coming = date_words(dated) if lies_ahead(dated) else ""
     verb_text = "may" if unsure else "plans to"
-    text = f"{subject_name(clause, subject)} {verb_text} {name}{date_words(dated)}"
+    text = f"{subject_name(clause, subject)} {verb_text} {name}{coming}"
     draft = make_draft(clause, subject, "plans", name, text, dated, planned=True)
     if unsure:
         draft = draft.model_copy(update={"temporal_status": TemporalStatus.HYPOTHETICAL})
     return draft
-
-
-def _ahead(dated: Dated, clause: Clause) -> bool:
-    return dated.future or bool(dated.when and next_occurrence(dated.when, clause.message.said_at))

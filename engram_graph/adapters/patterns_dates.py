@@ -101,7 +101,7 @@ def join_date(clause: str) -> str:
     return f"{found[0]} {clause[found.end() + 2 :]}"
 
 
-def next_occurrence(when: str, said_at: datetime) -> bool:
+def next_occurrence(when: str) -> bool:
     """Whether a bare month or day ("in June", "on Friday") can as well mean the coming one."""
     return bool(re.fullmatch(rf"(?i)(?:(?:in|on|by) )?(?:{_MONTH}|{_DAY})", when))
 

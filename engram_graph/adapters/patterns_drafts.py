@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from engram_graph.adapters import patterns_text as text_tools
-from engram_graph.adapters.patterns_dates import Dated
+from engram_graph.adapters.patterns_dates import Dated, next_occurrence
 from engram_graph.adapters.patterns_rules import TEXTS
 from engram_graph.models.facts import Draft, Message
 from engram_graph.vocabulary import Durability, FactKind, Sensitivity, TemporalStatus
@@ -88,6 +88,11 @@ def date_words(dated: Dated) -> str:
     return f" {dated.when[0].lower()}{dated.when[1:]}"
 
 
+def lies_ahead(dated: Dated) -> bool:
+    """Whether the date is, or can be, one after the message."""
+    return dated.future or bool(dated.when and next_occurrence(dated.when))
+
+
 def subject_name(clause: Clause, subject: str) -> str:
     """How the subject is called in a text: the speaker for "I"."""
     return clause.speaker if subject == "I" else subject
@@ -113,7 +118,8 @@ def make_draft(
     if not text:
         form = TEXTS[predicate][1 if negated else 2 if ended else 0]
         text = f"{subject_name(clause, subject)} {form.format(o=as_said or name)}"
-        if planned or predicate in ("attended", "goal") or (ended and dated.end):
+        coming = (planned or predicate == "goal") and lies_ahead(dated)
+        if coming or predicate == "attended" or (ended and dated.end):
             text += date_words(dated)
     text = _THEIR.sub("their", text)
     status = TemporalStatus.CURRENT

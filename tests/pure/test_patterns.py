@@ -234,6 +234,11 @@ def test_plans_keep_their_date_in_words_only() -> None:
     assert draft.text == "Maya plans to move to Lisbon in June"
 
 
+def test_the_day_of_a_decision_is_no_day_of_the_plan() -> None:
+    [draft] = read("Last week, I decided to run for office.")
+    assert draft.text == "Maya plans to run for office"
+
+
 @pytest.mark.parametrize(
     ("text", "speaker", "expected"),
     [
