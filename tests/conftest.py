@@ -151,10 +151,16 @@ def server(
     elif choice.container and _docker():
         yield from _container(choice.image)
     else:
-        yield from embedded(tmp_path_factory.mktemp("neo4j"))
+        yield from _embedded(tmp_path_factory.mktemp("neo4j"))
 
 
-def embedded(home: Path) -> Iterator[Server]:
+@pytest.fixture(scope="module")
+def empty_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A second server without a schema, for one module: always embedded, never shared."""
+    yield from _embedded(tmp_path_factory.mktemp("empty"))
+
+
+def _embedded(home: Path) -> Iterator[Server]:
     """An embedded server on an empty folder, for as long as the generator lives."""
     from engram_graph.errors import EngramError
     from engram_graph.server import EmbeddedServer

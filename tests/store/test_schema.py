@@ -1,0 +1,345 @@
+"""Migrations, vector indexes and embedders on a server of their own; connections that fail."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import pytest
+from neo4j.exceptions import ClientError, Neo4jError, TransientError
+
+from engram_graph.adapters.embed_hash import HashEmbedder
+from engram_graph.errors import (
+    ConfigurationError,
+    DimensionError,
+    EmbedderMismatchError,
+    EngramError,
+    SchemaError,
+    ServerVersionError,
+    StoreError,
+    StoreUnavailableError,
+)
+from engram_graph.graph import driver, schema
+from engram_graph.graph.driver import Graph, parse_version, translate
+from engram_graph.graph.queries import load, migrations
+
+pytestmark = pytest.mark.anyio
+
+SMALL = HashEmbedder(256)
+PACKAGED = HashEmbedder(384)
+
+
+async def wipe(graph: Graph) -> None:
+    """A database as it was made: no record, no constraint, no index of ours."""
+    await graph.statement("MATCH (n) DETACH DELETE n")
+    for row in await graph.statement("SHOW CONSTRAINTS YIELD name"):
+        await graph.statement(f"DROP CONSTRAINT {row['name']} IF EXISTS")
+    for row in await graph.statement("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP'"):
+        await graph.statement(f"DROP INDEX {row['name']} IF EXISTS")
+
+
+@pytest.fixture
+async def blank(empty_server: Any) -> AsyncIterator[Graph]:
+    """A connection to a database without a schema."""
+    graph = empty_server.graph()
+    await graph.connect()
+    await wipe(graph)
+    yield graph
+    await graph.close()
+
+
+async def state(graph: Graph) -> dict[str, Any]:
+    return (await graph.read(load("schema")["read_schema"]))[0]
+
+
+async def embed_something(graph: Graph, embedder: HashEmbedder) -> None:
+    await graph.statement(
+        "CREATE (:Message {id: 'm', namespace: 'n', source_id: 's', embedding: $v})",
+        v=embedder.vector("hello"),
+    )
+
+
+# -- migrations -----------------------------------------------------------------------------------
+
+
+async def test_migrating_records_the_version_and_brings_indexes_online(blank: Graph) -> None:
+    assert await schema.migrate(blank, PACKAGED.model, 384) == len(migrations())
+    assert await state(blank) == {
+        "version": len(migrations()),
+        "embedder": PACKAGED.model,
+        "dimension": 384,
+    }
+    assert await schema.offline_indexes(blank) == {}
+    names = {row["name"] for row in await blank.statement("SHOW INDEXES YIELD name")}
+    assert {"fact_vector", "message_vector", "fact_text", "message_text", "fact_id"} <= names
+
+
+async def test_migrating_again_changes_nothing(blank: Graph) -> None:
+    listed = "SHOW INDEXES YIELD name, createStatement RETURN name, createStatement ORDER BY name"
+    await schema.migrate(blank, PACKAGED.model, 384)
+    before = await blank.statement(listed), await state(blank)
+    assert await schema.migrate(blank, PACKAGED.model, 384) == len(migrations())
+    assert (await blank.statement(listed), await state(blank)) == before
+
+
+async def test_eight_migrate_at_once(blank: Graph, empty_server: Any) -> None:
+    found: list[int] = []
+
+    async def one() -> None:
+        graph = empty_server.graph()
+        try:
+            await graph.connect()
+            found.append(await schema.migrate(graph, PACKAGED.model, 384))
+        finally:
+            await graph.close()
+
+    async with anyio.create_task_group() as group:
+        for _ in range(8):
+            group.start_soon(one)
+    assert found == [len(migrations())] * 8
+    assert (await state(blank))["version"] == len(migrations())
+    assert await schema.offline_indexes(blank) == {}
+    rows = await blank.statement("MATCH (s:EngramSchema) RETURN count(s) AS n")
+    assert rows == [{"n": 1}]
+
+
+async def test_an_interrupted_migration_is_finished(blank: Graph) -> None:
+    await blank.statement("CREATE (:EngramSchema {id: 'schema', version: 1})")
+    for statement in migrations()[0].statements:
+        await blank.statement(statement)
+    await blank.statement(migrations()[1].statements[0])  # and then it died
+    assert await schema.migrate(blank, PACKAGED.model, 384) == len(migrations())
+    assert (await schema.dimensions(blank)) == {"fact_vector": 384, "message_vector": 384}
+    names = {row["name"] for row in await blank.statement("SHOW CONSTRAINTS YIELD name")}
+    assert {"edge_lives_in", "edge_related_to"} <= names
+
+
+async def test_a_newer_schema_is_refused(blank: Graph) -> None:
+    newer = len(migrations()) + 1
+    await blank.statement("CREATE (:EngramSchema {id: 'schema', version: $v})", v=newer)
+    with pytest.raises(SchemaError, match=f"version {newer}.*up to {newer - 1}") as caught:
+        await schema.migrate(blank, PACKAGED.model, 384)
+    assert "Upgrade" in caught.value.hint
+
+
+# -- vectors --------------------------------------------------------------------------------------
+
+
+async def test_vector_indexes_are_exact_and_filter_inside(blank: Graph) -> None:
+    await schema.migrate(blank, PACKAGED.model, 384)
+    rows = await blank.statement(
+        "SHOW VECTOR INDEXES YIELD name, properties, options "
+        "RETURN name, properties, options.indexConfig AS config ORDER BY name"
+    )
+    assert [(row["name"], row["properties"]) for row in rows] == [
+        ("fact_vector", ["embedding", "namespace", "open", "candidate"]),
+        ("message_vector", ["embedding", "namespace"]),
+    ]
+    for row in rows:
+        assert row["config"]["vector.dimensions"] == 384
+        assert row["config"]["vector.similarity_function"].lower() == "cosine"
+        assert row["config"].get("vector.quantization.type", "NONE") == "NONE"
+        assert row["config"].get("vector.quantization.enabled", False) is False
+
+
+async def test_another_dimension_is_refused_once_vectors_are_there(blank: Graph) -> None:
+    await schema.migrate(blank, PACKAGED.model, 384)
+    await embed_something(blank, PACKAGED)
+    with pytest.raises(DimensionError) as caught:
+        await schema.migrate(blank, SMALL.model, 256)
+    error = caught.value
+    assert error.details == {"index": "fact_vector", "wanted": 256, "found": 384}
+    for part in ("fact_vector", "256", "384"):
+        assert part in error.message
+    assert "ENGRAM_EMBEDDING_MODEL" in error.hint
+    assert "another database" in error.hint
+    assert (await state(blank))["embedder"] == PACKAGED.model
+
+
+async def test_another_model_is_refused_once_vectors_are_there(blank: Graph) -> None:
+    await schema.migrate(blank, PACKAGED.model, 384)
+    await embed_something(blank, PACKAGED)
+    with pytest.raises(EmbedderMismatchError, match=f"{PACKAGED.model}.*other-model") as caught:
+        await schema.migrate(blank, "other-model", 384)
+    assert PACKAGED.model in caught.value.hint
+    assert "another database" in caught.value.hint
+
+
+async def test_the_embedder_may_change_while_nothing_is_embedded(blank: Graph) -> None:
+    await schema.migrate(blank, PACKAGED.model, 384)
+    await schema.migrate(blank, SMALL.model, 256)
+    assert (await state(blank)) == {
+        "version": len(migrations()),
+        "embedder": SMALL.model,
+        "dimension": 256,
+    }
+    assert await schema.dimensions(blank) == {"fact_vector": 256, "message_vector": 256}
+    await schema.migrate(blank, "other-model", 256)
+    assert (await state(blank))["embedder"] == "other-model"
+
+
+async def test_an_embedder_may_come_later_and_may_be_away(blank: Graph) -> None:
+    await schema.migrate(blank, None, None)
+    assert (await state(blank))["dimension"] == schema.DEFAULT_DIMENSION
+    await schema.migrate(blank, PACKAGED.model, 384)
+    await embed_something(blank, PACKAGED)
+    await schema.migrate(blank, None, None)
+    assert (await state(blank))["embedder"] == PACKAGED.model
+
+
+async def test_eight_change_the_embedder_at_once(blank: Graph, empty_server: Any) -> None:
+    await schema.migrate(blank, PACKAGED.model, 384)
+
+    async def one() -> None:
+        graph = empty_server.graph()
+        try:
+            await graph.connect()
+            await schema.migrate(graph, SMALL.model, 256)
+        finally:
+            await graph.close()
+
+    async with anyio.create_task_group() as group:
+        for _ in range(8):
+            group.start_soon(one)
+    assert await schema.dimensions(blank) == {"fact_vector": 256, "message_vector": 256}
+
+
+async def test_a_vector_of_another_dimension_is_a_dimension_error(blank: Graph) -> None:
+    await schema.migrate(blank, PACKAGED.model, 384)
+    with pytest.raises(DimensionError):
+        await blank.read(
+            load("read")["shortlist_facts"],
+            namespace="n",
+            embedding=[0.1, 0.2],
+            lucene=None,
+            limit=3,
+            as_of=None,
+        )
+
+
+# -- connections ----------------------------------------------------------------------------------
+
+
+async def test_the_version_is_read(server: Any) -> None:
+    graph = server.graph()
+    try:
+        assert (await graph.connect()) >= driver.OLDEST
+    finally:
+        await graph.close()
+
+
+async def test_an_old_server_is_refused(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = server.graph()
+
+    async def old(*args: object, **params: object) -> list[dict[str, Any]]:
+        return [{"version": "2025.12.1", "edition": "community"}]
+
+    monkeypatch.setattr(graph, "read", old)
+    with pytest.raises(ServerVersionError, match=r"2025\.12\.1.*2026\.02") as caught:
+        await graph.connect()
+    assert "embedded" in caught.value.hint
+    await graph.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("2026.09.0", (2026, 9, 0)),
+        ("2026.02", (2026, 2)),
+        ("5.26.1-aura", (5, 26, 1)),
+        ("2026.10.0-12345", (2026, 10, 0, 12345)),
+        ("2026.03.0-SNAPSHOT", (2026, 3, 0)),
+        ("", ()),
+    ],
+)
+def test_versions(text: str, version: tuple[int, ...]) -> None:
+    assert parse_version(text) == version
+
+
+async def test_a_wrong_password_is_a_configuration_error(server: Any) -> None:
+    graph = Graph(server.uri, server.username, "not-the-pass-phrase")
+    started = time.monotonic()
+    try:
+        with pytest.raises(ConfigurationError, match="user name or password") as caught:
+            await graph.connect()
+    finally:
+        await graph.close()
+    assert time.monotonic() - started < 5
+    assert "NEO4J_PASSWORD" in caught.value.hint
+    assert "not-the-pass-phrase" not in repr(caught.value.as_dict()) + str(caught.value)
+
+
+async def test_nobody_there_is_unavailable_within_seconds() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        graph = Graph(f"bolt://127.0.0.1:{port}", "neo4j", "pass-phrase-1")
+        started = time.monotonic()
+        try:
+            with pytest.raises(StoreUnavailableError, match=f"127.0.0.1:{port}") as caught:
+                await graph.connect()
+        finally:
+            await graph.close()
+    assert time.monotonic() - started < 10
+    assert caught.value.hint
+    assert "pass-phrase-1" not in repr(caught.value.as_dict()) + str(caught.value)
+
+
+async def test_something_else_there_is_unavailable_within_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server that accepts and then says nothing, such as another program's port."""
+    assert driver._CONNECT_SECONDS <= 20
+    monkeypatch.setattr(driver, "_CONNECT_SECONDS", 1.0)
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        graph = Graph(f"bolt://127.0.0.1:{mute.getsockname()[1]}", "neo4j", "x" * 8)
+        started = time.monotonic()
+        try:
+            with anyio.fail_after(60), pytest.raises(StoreUnavailableError):
+                await graph.connect()
+        finally:
+            await graph.close()
+    assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("uri", ["", "localhost:7687", "http://localhost:7474", "bolt//x"])
+def test_a_uri_that_is_none(uri: str) -> None:
+    with pytest.raises(ConfigurationError, match="NEO4J_URI") as caught:
+        Graph(uri, "neo4j", "x")
+    assert "bolt://localhost:7687" in caught.value.hint
+
+
+async def test_an_unknown_database_is_a_configuration_error(server: Any) -> None:
+    graph = Graph(server.uri, server.username, server.password, "nowhere")
+    try:
+        with pytest.raises(ConfigurationError) as caught:
+            await graph.connect()
+    finally:
+        await graph.close()
+    assert "NEO4J_DATABASE" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "kind"),
+    [
+        ("Neo.ClientError.Security.AuthenticationRateLimit", "wait", ConfigurationError),
+        ("Neo.ClientError.Security.CredentialsExpired", "change", ConfigurationError),
+        ("Neo.ClientError.Database.DatabaseNotFound", "no such", ConfigurationError),
+        ("Neo.ClientError.Statement.TypeError", "vector has dimension 3", DimensionError),
+        ("Neo.ClientError.Schema.ConstraintValidationFailed", "taken", StoreError),
+        ("Neo.TransientError.Transaction.DeadlockDetected", "dead", StoreUnavailableError),
+    ],
+)
+def test_server_errors_become_ours(code: str, message: str, kind: type[EngramError]) -> None:
+    if ".TransientError." in code:
+        error: Neo4jError = TransientError(message)
+    else:
+        error = ClientError(message)
+    error._neo4j_code = code
+    error._message = message
+    assert type(translate(error)) is kind
