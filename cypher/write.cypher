@@ -114,6 +114,7 @@ RETURN coalesce(s.version, 0) AS version,
 // name: lock_entities
 // Takes the write locks of the entities, made when missing, in the given (sorted) order, and
 // returns the subject's version from before. SET comes first: it takes the lock, then one reads.
+// A draft was applied when its fact is there, or its decision that it repeats one.
 CYPHER 25
 UNWIND $entities AS entity
 MERGE (e:Entity {namespace: $namespace, key: entity.key})
@@ -123,7 +124,8 @@ SET e.locked = true
 WITH e, e.version AS version
 SET e.version = CASE WHEN e.key = $subject_key THEN version + 1 ELSE version END
 REMOVE e.locked
-RETURN e.key AS key, version, EXISTS { MATCH (:Fact {id: $fact_id}) } AS applied
+RETURN e.key AS key, version,
+  EXISTS { MATCH (:Fact {id: $draft_id}) } OR EXISTS { MATCH (:Decision {id: $draft_id}) } AS applied
 
 // name: lock_facts
 // Takes the write locks of the facts a plan changes, in the given (sorted) order.
@@ -230,18 +232,26 @@ CALL (n, d) {
 }
 
 // name: set_drafts
-// What was extracted from a message, kept so that resuming never asks again.
+// What was extracted from a message, kept so that resuming never asks again. The first one stays:
+// two clients that extract the same message write the same facts.
 CYPHER 25
 MATCH (m:Message {id: $message_id})
 WHERE m.namespace = $namespace
-SET m.drafts = $drafts
+SET m.locked = true
+SET m.drafts = coalesce(m.drafts, $drafts)
+REMOVE m.locked
+RETURN m.drafts AS drafts
 
 // name: set_status
-// How far a message is: pending, done, or failed with the reason.
+// How far a message is: pending, done, or failed with the reason. What is done stays done.
 CYPHER 25
 MATCH (m:Message {id: $message_id})
 WHERE m.namespace = $namespace
-SET m.status = $status, m.error = $error
+SET m.locked = true
+WITH m, m.status = 'done' AS done
+REMOVE m.locked
+SET m.status = CASE WHEN done THEN m.status ELSE $status END,
+  m.error = CASE WHEN done THEN m.error ELSE $error END
 
 // name: unfinished
 // Messages whose facts are not written yet, oldest first.

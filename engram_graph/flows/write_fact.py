@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from engram_graph import clock
@@ -100,14 +100,25 @@ async def write_fact(
             )
             plan, repeated, reasons = await _decide(runtime, situation)
             try:
-                await write.apply(runtime.graph, plan, finish=finish)
+                applied = await write.apply(runtime.graph, plan, finish=finish)
             except write.StalePlanError:
                 await asyncio.sleep(random.uniform(0, 0.02 * (attempt + 1)))
                 continue
+            if not applied:
+                return await _as_stored(runtime, message, situation)
             return Written(
                 plan.fact, repeated, _changes(plan, around.candidates), (*degraded, *reasons)
             )
     raise ConflictError(f"facts about {draft.subject!r} kept changing while one was written")
+
+
+async def _as_stored(runtime: Runtime, message: Message, situation: Situation) -> Written:
+    """What came of a draft that was applied before, by a run that broke off or another client."""
+    known = await write.facts_of_message(runtime.graph, message)
+    pair = (situation.subject_key, entity_key(situation.draft.object))
+    own = next((fact for fact in known if fact.id == situation.fact_id), None)
+    twin = next((fact for fact in known if (fact.subject_key, fact.object_key) == pair), None)
+    return Written(fact=own, repeated=None if own else twin)
 
 
 async def _decide(
@@ -116,7 +127,11 @@ async def _decide(
     """The plan; the known fact it repeats, if so; and what fell back."""
     twin = repetition(situation)
     if twin is not None:
-        return repeat_plan(situation, twin, clock.new_id), twin.fact, []
+        plan = repeat_plan(situation, twin, clock.new_id)
+        # The decision stands for the draft, as its fact would: applied once, also when resumed.
+        first, *others = plan.judgements
+        kept = (replace(first, id=situation.fact_id), *others)
+        return replace(plan, judgements=kept), twin.fact, []
     reply, reasons = await _ask(runtime, situation, first_questions(situation))
     second = None
     if not reasons and (questions := second_questions(situation, reply)):

@@ -145,7 +145,7 @@ async def _lock(tx: Tx, plan: WritePlan) -> bool:
         load("write")["lock_entities"],
         namespace=plan.namespace,
         subject_key=plan.subject_key,
-        fact_id=plan.fact.id if plan.fact else "",
+        draft_id=plan.fact.id if plan.fact else plan.judgements[0].id,
         entities=[{"key": k, "name": n, "id": new_id()} for k, n in sorted(names.items())],
         now=plan.decided_at,
     )
@@ -226,14 +226,16 @@ async def _write(tx: Tx, plan: WritePlan) -> None:
         )
 
 
-async def set_drafts(graph: Graph, message: Message, drafts: Extracted) -> None:
-    """Keep what was extracted, so that resuming never asks again."""
-    await graph.write(
+async def set_drafts(graph: Graph, message: Message, drafts: Extracted) -> Extracted:
+    """Keep what was extracted, so that resuming never asks again; what is kept, which may be
+    what another client extracted first."""
+    rows = await graph.write(
         load("write")["set_drafts"],
         namespace=message.namespace,
         message_id=message.id,
         drafts=records.drafts_json(drafts),
     )
+    return (records.drafts(rows[0]) if rows else None) or drafts
 
 
 async def set_status(
