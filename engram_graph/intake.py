@@ -67,10 +67,13 @@ def message(namespace: str, item: Mapping[str, Any], defaults: Mapping[str, Any]
         InputError: a field is missing, unknown or not usable.
     """
     _only_known(item, _CHAT_FIELDS, "message")
-    given = dict(defaults) | {k: v for k, v in item.items() if v is not None}
+    own = {k: v for k, v in item.items() if v is not None}
+    given = dict(defaults) | own
     text = clean_text(given.get("content", given.get("text")), "content")
     role = _role(given.get("role"))
-    speaker = given.get("name") or given.get("speaker")
+    speaker = own.get("name") or own.get("speaker")
+    if not speaker and role == _role(defaults.get("role")):
+        speaker = defaults.get("speaker")  # of that role: it names no assistant in a user's chat
     return _message(
         namespace,
         text=text,

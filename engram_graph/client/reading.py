@@ -194,7 +194,7 @@ def _read_cursor(cursor: str | None) -> tuple[datetime, str] | None:
     try:
         recorded_at, fact_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         return instant(recorded_at), str(fact_id)
-    except (ValueError, TypeError, InputError):
+    except (ValueError, TypeError, AttributeError, InputError):
         raise InputError(
             "cursor is not one of ours", hint="Pass the cursor of the page before."
         ) from None

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from engram_graph.errors import ExtractionError, InputError
 from engram_graph.flows.runtime import Runtime
 from engram_graph.flows.write_fact import Written, write_fact
-from engram_graph.graph import write
+from engram_graph.graph import history, write
 from engram_graph.models.facts import Draft, Extracted, Fact, Message, Vector
 from engram_graph.models.results import Added
-from engram_graph.rules.names import resolve_person
-from engram_graph.rules.render import without_recall_block
+from engram_graph.rules.names import entity_key, resolve_person
+from engram_graph.rules.render import is_recall_block, one_line, without_recall_block
 from engram_graph.rules.secrets import redact, redact_values
 from engram_graph.rules.text import turn_text
 from engram_graph.rules.validate import clean_name, clean_text
@@ -63,7 +63,7 @@ async def process(
             )
             return Added(message=failed, degraded=(*degraded, f"extractor: {error.message}"))
         if extracted.drafts:
-            await write.set_drafts(runtime.graph, message, extracted)
+            extracted = await write.set_drafts(runtime.graph, message, extracted)
     if not extracted.drafts:
         await write.set_status(runtime.graph, message, MessageStatus.DONE)
     written = [
@@ -102,8 +102,27 @@ async def _extract(runtime: Runtime, message: Message) -> Extracted:
         runtime.graph, message, runtime.thresholds.context_messages
     )
     drafts = await runtime.extractor.extract(message.model_copy(update={"text": heard}), recent)
-    usable = (usable_draft(draft, message) for draft in drafts)
-    return Extracted(extractor=name, drafts=tuple(d for d in usable if d is not None))
+    usable = [d for d in (usable_draft(draft, message) for draft in drafts) if d is not None]
+    if recalled := is_recall_block(message.text):
+        usable = [
+            d for d in usable if not await _stands_in(runtime, message.namespace, d, recalled)
+        ]
+    return Extracted(extractor=name, drafts=tuple(usable))
+
+
+async def _stands_in(
+    runtime: Runtime, namespace: str, draft: Draft, recalled: Sequence[str]
+) -> bool:
+    """Whether a recalled line tells a known fact with the triple of ``draft`` (house rule 2)."""
+    known = await history.facts(
+        runtime.graph,
+        namespace,
+        subject_key=entity_key(draft.subject),
+        predicate=draft.predicate,
+        object_key=entity_key(draft.object),
+    )
+    told = {one_line(fact.text) for fact in known}
+    return any(text in line for text in told for line in recalled)
 
 
 def usable_draft(draft: Draft, message: Message) -> Draft | None:
