@@ -39,7 +39,8 @@ class Tx:
     async def run(self, query: NamedQuery, **params: Any) -> list[Row]:
         """All rows of ``query`` as plain dicts."""
         result = await self._tx.run(query.text, params)
-        return [record.data() for record in await result.fetch(_ALL)]
+        # Maps and lists only, never nodes: data() would walk through every value in vain.
+        return [dict(record.items()) for record in await result.fetch(_ALL)]
 
 
 _ALL = 2**31 - 1

@@ -57,6 +57,8 @@ async def store_message(
         conversation=message.conversation,
         source_id=message.source_id,
         id=message.id,
+        said_at=message.said_at,
+        recorded_at=message.recorded_at,
         properties=records.message_properties(message, embedding, kept),
     )
     return _stored(rows[0]["message"], rows[0]["created"])
