@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -54,11 +55,11 @@ class Graph:
     """
 
     def __init__(self, uri: str, username: str, password: str, database: str | None = None) -> None:
-        self.uri = uri
+        self.uri = re.sub(r"//.*@", "//", uri)  # for messages: a password may stand in it
         self._database = database
         try:
             if uri.partition("://")[0] not in _SCHEMES:
-                raise ValueError(uri)
+                raise ValueError("unknown scheme")
             self._driver = neo4j.AsyncGraphDatabase.driver(
                 uri,
                 auth=(username, password),
@@ -68,11 +69,11 @@ class Graph:
                 notifications_min_severity="OFF",
                 user_agent="engram_graph",
             )
-        except (ValueError, failures.ConfigurationError) as error:
+        except (ValueError, failures.ConfigurationError):
             raise ConfigurationError(
-                f"NEO4J_URI is not usable: {uri!r}",
+                f"NEO4J_URI is not usable: {self.uri!r}",
                 hint="Such as bolt://localhost:7687 or neo4j+s://name.databases.neo4j.io",
-            ) from error
+            ) from None
         self._bookmarks = neo4j.AsyncGraphDatabase.bookmark_manager()
 
     async def connect(self) -> tuple[int, ...]:
