@@ -55,6 +55,7 @@ UNION ALL
   MATCH (s)-[r:$($type)]->()
   WHERE r.namespace = $namespace
     AND (r.open OR r.valid_until > $now OR ($single AND r.closed_reason = 'superseded'))
+  WITH r ORDER BY r.recorded_at DESC, r.fact_id LIMIT $related_scan
   MATCH (f:Fact {id: r.fact_id})
   WITH f, coalesce(vector.similarity.cosine(f.embedding, $embedding), 0.0) AS score
   RETURN f, score, 'related' AS how
@@ -62,14 +63,15 @@ UNION ALL
   LIMIT $related
 UNION ALL
   CALL () {
-    MATCH (any:Fact {namespace: $namespace})
+    MATCH (any:Fact)
+    WHERE any.namespace = $namespace AND any.predicate IS NOT NULL  // for the index
     WITH any LIMIT $rare_scan
     RETURN count(any) AS held
   }
   UNWIND $rare_keys AS key
   MATCH (e:Entity {namespace: $namespace, key: key})
   WHERE key <> $subject_key
-  WITH e, held, COUNT { (e)<-[:SUBJECT|OBJECT|MENTIONS]-(:Fact) } AS degree
+  WITH e, held, COUNT { (e)<-[:SUBJECT|OBJECT|MENTIONS]-() } AS degree
   WHERE degree < CASE WHEN held * $rare_share > $rare_min THEN held * $rare_share ELSE $rare_min END
   MATCH (e)<-[:SUBJECT|OBJECT|MENTIONS]-(f:Fact)
   WHERE f.open AND f.namespace = $namespace

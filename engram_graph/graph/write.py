@@ -17,6 +17,7 @@ from engram_graph.rules.situation import Candidate
 from engram_graph.rules.thresholds import Thresholds
 from engram_graph.vocabulary import PREDICATES, MessageStatus
 
+_RELATED_SCAN = 200  # newest facts of one subject and predicate that are compared by vector
 _RARE_SCAN = 125  # facts counted at most: a fifth of them is a hub's degree of 25
 
 
@@ -90,6 +91,7 @@ async def surroundings(
             embedding=embedding,
             near=thresholds.near,
             related=thresholds.related,
+            related_scan=_RELATED_SCAN,
             rare_keys=list(named),
             rare_scan=_RARE_SCAN,
             rare_share=thresholds.rare_entity_share,
