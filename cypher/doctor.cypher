@@ -364,51 +364,71 @@ RETURN conversation AS id
 LIMIT $limit
 
 // name: fact_texts
-// What facts say, by page, after a (recorded_at, id).
+// What facts say: a page of each namespace in $places, after its (at, after).
 CYPHER 25
-MATCH (f:Fact)
-WHERE f.namespace = $namespace AND f.recorded_at >= $at AND f.id IS NOT NULL
-  AND (f.recorded_at > $at OR f.id > $after)
-RETURN f.id AS id, f.recorded_at AS at, f.id AS after, [f.text, f.source_quote] AS texts,
-  [] AS json, f.search_text AS search_text
-ORDER BY f.namespace, f.recorded_at, f.id
-LIMIT $limit
+UNWIND $places AS place
+CALL (place) {
+  MATCH (f:Fact)
+  WHERE f.namespace = place.namespace AND f.recorded_at >= place.at AND f.id IS NOT NULL
+    AND (f.recorded_at > place.at OR f.id > place.after)
+  RETURN f.id AS id, f.recorded_at AS at, f.id AS after, [f.text, f.source_quote] AS texts,
+    [] AS json, f.search_text AS search_text
+  ORDER BY f.namespace, f.recorded_at, f.id
+  LIMIT $limit
+}
+RETURN place.namespace AS namespace, id, at, after, texts, json, search_text
 
 // name: message_texts
-// What messages say, by page, after a source_id.
+// What messages say: a page of each namespace in $places, after its source_id.
 CYPHER 25
-MATCH (m:Message)
-WHERE m.namespace = $namespace AND m.source_id > $after
-RETURN m.id AS id, $at AS at, m.source_id AS after, [m.text, m.speaker, m.error] AS texts,
-  [m.metadata, m.drafts] AS json, m.search_text AS search_text
-ORDER BY m.namespace, m.source_id
-LIMIT $limit
+UNWIND $places AS place
+CALL (place) {
+  MATCH (m:Message)
+  WHERE m.namespace = place.namespace AND m.source_id > place.after
+  RETURN m.id AS id, m.source_id AS after, [m.text, m.speaker, m.error] AS texts,
+    [m.metadata, m.drafts] AS json, m.search_text AS search_text
+  ORDER BY m.namespace, m.source_id
+  LIMIT $limit
+}
+RETURN place.namespace AS namespace, id, place.at AS at, after, texts, json, search_text
 
 // name: entity_texts
-// Names of entities, by page, after a key.
+// Names of entities: a page of each namespace in $places, after its key.
 CYPHER 25
-MATCH (e:Entity)
-WHERE e.namespace = $namespace AND e.key > $after
-RETURN e.id AS id, $at AS at, e.key AS after, [e.name] + coalesce(e.aliases, []) AS texts,
-  [] AS json
-ORDER BY e.namespace, e.key
-LIMIT $limit
+UNWIND $places AS place
+CALL (place) {
+  MATCH (e:Entity)
+  WHERE e.namespace = place.namespace AND e.key > place.after
+  RETURN e.id AS id, e.key AS after, [e.name] + coalesce(e.aliases, []) AS texts
+  ORDER BY e.namespace, e.key
+  LIMIT $limit
+}
+RETURN place.namespace AS namespace, id, place.at AS at, after, texts, [] AS json
 
 // name: decision_texts
-// Words of decisions, by page, after a (decided_at, id).
+// Words of decisions: a page of each namespace in $places, after its (at, after).
 CYPHER 25
-MATCH (d:Decision)
-WHERE d.namespace = $namespace AND d.decided_at >= $at
-  AND (d.decided_at > $at OR d.id > $after)
-RETURN d.id AS id, d.decided_at AS at, d.id AS after, [d.reason, d.chosen] AS texts, [] AS json
-ORDER BY d.namespace, d.decided_at, d.id
-LIMIT $limit
+UNWIND $places AS place
+CALL (place) {
+  MATCH (d:Decision)
+  WHERE d.namespace = place.namespace AND d.decided_at >= place.at
+    AND (d.decided_at > place.at OR d.id > place.after)
+  RETURN d.id AS id, d.decided_at AS at, [d.reason, d.chosen] AS texts
+  ORDER BY d.namespace, d.decided_at, d.id
+  LIMIT $limit
+}
+RETURN place.namespace AS namespace, id, at, id AS after, texts, [] AS json
 
 // name: request_texts
-// Answers and errors of decider calls, by page, after a (sent_at, id).
+// Answers and errors of decider calls: a page of each namespace in $places, after its (at, after).
 CYPHER 25
-MATCH (q:Request)
-WHERE q.namespace = $namespace AND q.sent_at >= $at AND (q.sent_at > $at OR q.id > $after)
-RETURN q.id AS id, q.sent_at AS at, q.id AS after, [q.error] AS texts, [q.answers] AS json
-ORDER BY q.namespace, q.sent_at, q.id
-LIMIT $limit
+UNWIND $places AS place
+CALL (place) {
+  MATCH (q:Request)
+  WHERE q.namespace = place.namespace AND q.sent_at >= place.at
+    AND (q.sent_at > place.at OR q.id > place.after)
+  RETURN q.id AS id, q.sent_at AS at, [q.error] AS texts, [q.answers] AS json
+  ORDER BY q.namespace, q.sent_at, q.id
+  LIMIT $limit
+}
+RETURN place.namespace AS namespace, id, at, id AS after, texts, json

@@ -111,6 +111,7 @@ def _version(uri: str, username: str, password: str) -> str:
         with neo4j.GraphDatabase.driver(
             uri, auth=(username, password), connection_timeout=10
         ) as driver:
+            driver.verify_connectivity()
             rows = driver.execute_query(
                 "CALL dbms.components() YIELD name, versions WHERE name = 'Neo4j Kernel' "
                 "RETURN versions[0] AS version"

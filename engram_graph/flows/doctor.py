@@ -121,14 +121,13 @@ async def _words(graph: Graph, names: Sequence[str]) -> tuple[list[str], list[st
     secret: list[str] = []
     unlike: list[str] = []
     count = 0
-    for name in names:
-        for query in store.TEXTS:
-            async for item in store.words(graph, query, name):
-                count += 1
-                if len(secret) < MAX_IDS and _has_secret(item):
-                    secret.append(item.id)
-                if len(unlike) < MAX_IDS and not _searchable(query, item):
-                    unlike.append(item.id)
+    for query in store.TEXTS:
+        async for item in store.words(graph, query, names):
+            count += 1
+            if len(secret) < MAX_IDS and _has_secret(item):
+                secret.append(item.id)
+            if len(unlike) < MAX_IDS and not _searchable(query, item):
+                unlike.append(item.id)
     return secret, unlike, count
 
 

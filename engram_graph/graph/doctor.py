@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +16,8 @@ from engram_graph.rules.text import namespace_key
 
 TEXTS = ("fact_texts", "message_texts", "entity_texts", "decision_texts", "request_texts")
 _CHUNK = 1000  # namespaces in one statement
-_PAGE = 2000  # records in one page of texts
+_TOGETHER = 50  # namespaces whose texts are read at once
+_PAGE = 500  # records of each in one page
 _START = datetime(1, 1, 1, tzinfo=UTC)
 
 
@@ -108,22 +110,28 @@ async def broken_indexes(graph: Graph, wanted: int | None) -> list[str]:
     return sorted(found)
 
 
-async def words(graph: Graph, query: str, namespace: str) -> AsyncIterator[Words]:
-    """The words of every record that the named page query goes through."""
+async def words(graph: Graph, query: str, names: Sequence[str]) -> AsyncIterator[Words]:
+    """The words of every record in ``names`` that the named page query goes through."""
     statement = load("doctor")[query]
-    at, after = _START, ""
-    while True:
-        rows = await graph.read(statement, namespace=namespace, at=at, after=after, limit=_PAGE)
-        for row in rows:
-            yield Words(
-                id=row["id"],
-                texts=tuple(text or "" for text in row["texts"]),
-                json=tuple(_parsed(text) for text in row["json"] if text),
-                search_text=row.get("search_text"),
-            )
-        if len(rows) < _PAGE:
-            return
-        at, after = rows[-1]["at"], rows[-1]["after"]
+    for at in range(0, len(names), _TOGETHER):
+        places = [
+            {"namespace": name, "at": _START, "after": ""} for name in names[at : at + _TOGETHER]
+        ]
+        while places:
+            rows = await graph.read(statement, places=places, limit=_PAGE)
+            read: Counter[str] = Counter()
+            last: dict[str, dict[str, Any]] = {}
+            for row in rows:
+                name = row["namespace"]
+                read[name] += 1
+                last[name] = {"namespace": name, "at": row["at"], "after": row["after"]}
+                yield Words(
+                    id=row["id"],
+                    texts=tuple(text or "" for text in row["texts"]),
+                    json=tuple(_parsed(text) for text in row["json"] if text),
+                    search_text=row.get("search_text"),
+                )
+            places = [last[name] for name, number in read.items() if number == _PAGE]
 
 
 def _parsed(text: str) -> Any:

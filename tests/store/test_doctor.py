@@ -48,7 +48,7 @@ DAMAGE: list[tuple[str, str, set[str], str]] = [
     ),
     (
         "edge of no fact",
-        "MATCH (a)-[:PREFERS {fact_id: $tea}]->(b) CREATE (a)-[:HOBBY {fact_id: 'gone'}]->(b)",
+        "MATCH (a)-[:PREFERS {fact_id: $tea}]->(b) CREATE (a)-[:HOBBY {fact_id: $namespace}]->(b)",
         {"stray_edge"},
         "",
     ),
