@@ -3,28 +3,31 @@
 // name: shortlist_facts
 // Hybrid shortlist: nearest by vector and best by full text, the namespace inside both indexes.
 // A fact found by one part gets its vector score all the same; a null vector or query finds none.
+// Moments that every fact has come as text, which the driver reads ten times faster than DateTime.
 CYPHER 25
 CALL () {
   MATCH (f:Fact)
   SEARCH f IN (VECTOR INDEX fact_vector FOR $embedding WHERE f.namespace = $namespace LIMIT $limit)
-  RETURN f, null AS text
+  SCORE AS near
+  RETURN f, 2 * near - 1 AS vector, null AS text
 UNION ALL
   WITH $lucene AS lucene
   FILTER lucene IS NOT NULL
   CALL db.index.fulltext.queryNodes('fact_text', lucene, {limit: $limit}) YIELD node, score
-  RETURN node AS f, score AS text
+  RETURN node AS f, null AS vector, score AS text
 }
-WITH f, max(text) AS text
+WITH f, max(vector) AS vector, max(text) AS text
 WHERE f.namespace = $namespace AND f.archived_at IS NULL
   AND ($as_of IS NULL
     OR (f.valid_from <= $as_of AND (f.valid_until IS NULL OR f.valid_until > $as_of)))
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
 RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
-    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact,
-  2 * vector.similarity.cosine(f.embedding, $embedding) - 1 AS vector,
+    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key,
+    valid_from: toString(f.valid_from), recorded_at: toString(f.recorded_at)} AS fact,
+  coalesce(vector, 2 * vector.similarity.cosine(f.embedding, $embedding) - 1) AS vector,
   text,
-  EXISTS { (f)-[:SUPERSEDES]->(:Fact) } AS chained,
+  EXISTS { (f)-[:SUPERSEDES]->() } AS chained,
   head(COLLECT { MATCH (newer:Fact)-[:SUPERSEDES]->(f) RETURN newer.id ORDER BY newer.recorded_at
     LIMIT 1 }) AS successor
 
@@ -68,7 +71,8 @@ UNION ALL
 }
 WITH turn, max(score) AS text
 WHERE $as_of IS NULL OR turn.said_at <= $as_of
-RETURN turn {.*, embedding: null, search_text: null, namespace_key: null, drafts: null} AS message,
+RETURN turn {.*, embedding: null, search_text: null, namespace_key: null, drafts: null,
+    said_at: toString(turn.said_at), recorded_at: toString(turn.recorded_at)} AS message,
   2 * vector.similarity.cosine(turn.embedding, $embedding) - 1 AS vector,
   text,
   COLLECT { MATCH (turn)-[:NEXT]-{1,2}(near:Message) RETURN DISTINCT near.id } AS neighbours

@@ -42,7 +42,8 @@ RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS messag
 // G(f): the nearest facts still valid or closed by belief; facts with the same subject and predicate
 // still valid (of a one-valued relation also superseded ones: a late arrival may cut them); facts
 // naming a shared rare entity; and twins, facts of any state with the same triple. Speakers are who
-// stated a fact and whose other words counted as support for it.
+// stated a fact and whose other words counted as support for it. Moments that every fact has come as
+// text, which the driver reads ten times faster than DateTime.
 CYPHER 25
 OPTIONAL MATCH (s:Entity {namespace: $namespace, key: $subject_key})
 CALL (s) {
@@ -89,7 +90,8 @@ WITH s, f, max(score) AS score, collect(DISTINCT how) AS how
 MATCH (f)-[:SUBJECT]->(fs:Entity)
 MATCH (f)-[:OBJECT]->(fo:Entity)
 RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
-    subject: fs.name, subject_key: fs.key, object: fo.name, object_key: fo.key} AS fact,
+    subject: fs.name, subject_key: fs.key, object: fo.name, object_key: fo.key,
+    valid_from: toString(f.valid_from), recorded_at: toString(f.recorded_at)} AS fact,
   how, score,
   COLLECT {
     MATCH (f)-[:STATED_IN]->(m:Message)
