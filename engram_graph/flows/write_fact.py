@@ -16,7 +16,7 @@ from engram_graph.models.decisions import Answer, Ask, Question, Reply
 from engram_graph.models.facts import Draft, Fact, Message, Vector
 from engram_graph.models.plans import FactChange, WritePlan
 from engram_graph.rules.asking import first_questions, second_questions
-from engram_graph.rules.names import entity_key, rare_entity_names
+from engram_graph.rules.names import entity_key, normal_text, rare_entity_names
 from engram_graph.rules.plan import make_plan
 from engram_graph.rules.repeat import repeat_plan, repetition
 from engram_graph.rules.situation import Candidate, Situation
@@ -85,7 +85,7 @@ async def write_fact(
                 namespace=message.namespace,
                 message=message,
                 draft=draft,
-                valid_from=valid_from(draft, message),
+                valid_from=_begins(draft, message, around.candidates),
                 valid_from_stated=is_stated(draft, message),
                 valid_until=draft.valid_until,
                 fact_id=clock.derived_id(message.id, str(index)),
@@ -169,6 +169,26 @@ def valid_from(draft: Draft, message: Message) -> datetime:
         return draft.valid_from
     found = clock.relative_instant(draft.when, message.said_at) if draft.when else None
     return found or message.said_at
+
+
+def _begins(draft: Draft, message: Message, candidates: tuple[Candidate, ...]) -> datetime:
+    """The start of a fact; of one told at once by several clients, the start that was kept.
+
+    Without a date the moment of the call counts. The call that came first may be written last: the
+    same words, recorded in between, are then one fact all the same.
+    """
+    begins = valid_from(draft, message)
+    if is_stated(draft, message) or message.said_at != message.recorded_at:
+        return begins
+    at_once = [
+        candidate.fact.valid_from
+        for candidate in candidates
+        if "twin" in candidate.how
+        and candidate.fact.recorded_at > message.recorded_at
+        and not candidate.fact.valid_from_stated
+        and normal_text(candidate.fact.text) == normal_text(draft.text)
+    ]
+    return max(begins, *at_once) if at_once else begins
 
 
 def is_stated(draft: Draft, message: Message) -> bool:
