@@ -5,7 +5,7 @@
 // The end of a fact as known earlier is rebuilt from the decisions that moved it.
 CYPHER 25
 MATCH (f:Fact)
-WHERE f.namespace = $namespace
+WHERE f.namespace = $namespace AND f.recorded_at IS NOT NULL AND f.id IS NOT NULL  // the index
   AND ($after IS NULL OR f.recorded_at >= $after)
   AND ($known_at IS NULL OR f.recorded_at <= $known_at)
   AND ($predicate IS NULL OR f.predicate = $predicate)
@@ -153,11 +153,16 @@ CYPHER 25
 MATCH (c:Conversation)
 WITH DISTINCT c.namespace AS namespace
 RETURN namespace,
-  COUNT { MATCH (m:Message) WHERE m.namespace = namespace } AS messages,
-  COUNT { MATCH (f:Fact) WHERE f.namespace = namespace } AS facts,
-  COUNT { MATCH (f:Fact) WHERE f.namespace = namespace AND f.open } AS open,
-  COUNT { MATCH (e:Entity) WHERE e.namespace = namespace } AS entities,
-  head(COLLECT { MATCH (f:Fact) WHERE f.namespace = namespace RETURN f.recorded_at
+  COUNT { MATCH (m:Message) WHERE m.namespace = namespace
+    AND m.status IS NOT NULL } AS messages,
+  COUNT { MATCH (f:Fact) WHERE f.namespace = namespace
+    AND f.predicate IS NOT NULL } AS facts,
+  COUNT { MATCH (f:Fact) WHERE f.namespace = namespace
+    AND f.predicate IS NOT NULL AND f.open } AS open,
+  COUNT { MATCH (e:Entity) WHERE e.namespace = namespace
+    AND e.key IS NOT NULL } AS entities,
+  head(COLLECT { MATCH (f:Fact) WHERE f.namespace = namespace
+    AND f.recorded_at IS NOT NULL AND f.id IS NOT NULL RETURN f.recorded_at
     ORDER BY f.namespace DESC, f.recorded_at DESC LIMIT 1 }) AS last_recorded_at
 ORDER BY namespace
 
@@ -165,18 +170,27 @@ ORDER BY namespace
 // Counts of one namespace and what its decider calls cost.
 CYPHER 25
 RETURN
-  COUNT { MATCH (m:Message) WHERE m.namespace = $namespace } AS messages,
+  COUNT { MATCH (m:Message) WHERE m.namespace = $namespace
+    AND m.status IS NOT NULL } AS messages,
   COUNT { MATCH (m:Message) WHERE m.namespace = $namespace
     AND m.status IN ['pending', 'failed'] } AS unfinished,
-  COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace } AS facts,
-  COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace AND f.open } AS open,
-  COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace AND f.disputed } AS disputed,
-  COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace AND f.tentative } AS tentative,
-  COUNT { MATCH (e:Entity) WHERE e.namespace = $namespace } AS entities,
-  COUNT { MATCH (d:Decision) WHERE d.namespace = $namespace } AS decisions,
-  COLLECT { MATCH (f:Fact) WHERE f.namespace = $namespace AND f.open
+  COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace
+    AND f.predicate IS NOT NULL } AS facts,
+  COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace
+    AND f.predicate IS NOT NULL AND f.open } AS open,
+  COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace
+    AND f.predicate IS NOT NULL AND f.disputed } AS disputed,
+  COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace
+    AND f.predicate IS NOT NULL AND f.tentative } AS tentative,
+  COUNT { MATCH (e:Entity) WHERE e.namespace = $namespace
+    AND e.key IS NOT NULL } AS entities,
+  COUNT { MATCH (d:Decision) WHERE d.namespace = $namespace
+    AND d.decided_at IS NOT NULL } AS decisions,
+  COLLECT { MATCH (f:Fact) WHERE f.namespace = $namespace
+    AND f.predicate IS NOT NULL AND f.open
     WITH f.predicate AS predicate, count(*) AS facts ORDER BY facts DESC, predicate
     RETURN {predicate: predicate, facts: facts} } AS predicates,
   head(COLLECT { MATCH (q:Request) WHERE q.namespace = $namespace
+    AND q.sent_at IS NOT NULL
     RETURN {requests: count(q), cost_usd: coalesce(sum(q.cost_usd), 0.0),
       p50: percentileDisc(q.latency_ms, 0.5), p90: percentileDisc(q.latency_ms, 0.9)} }) AS calls

@@ -18,8 +18,43 @@ UNION ALL
 }
 WITH f, max(vector) AS vector, max(text) AS text
 WHERE f.namespace = $namespace AND f.archived_at IS NULL
-  AND ($as_of IS NULL
-    OR (f.valid_from <= $as_of AND (f.valid_until IS NULL OR f.valid_until > $as_of)))
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key,
+    valid_from: toString(f.valid_from), recorded_at: toString(f.recorded_at)} AS fact,
+  coalesce(vector, 2 * vector.similarity.cosine(f.embedding, $embedding) - 1) AS vector,
+  text,
+  EXISTS { (f)-[:SUPERSEDES]->() } AS chained,
+  head(COLLECT { MATCH (newer:Fact)-[:SUPERSEDES]->(f) RETURN newer.id ORDER BY newer.recorded_at
+    LIMIT 1 }) AS successor
+
+// name: shortlist_facts_as_of
+// The same among the facts true at a moment. The vector index filters by interval itself, once for
+// open and once for ended facts (its filter knows no OR); full text is asked for more and filtered.
+CYPHER 25
+CALL () {
+  MATCH (f:Fact)
+  SEARCH f IN (VECTOR INDEX fact_vector FOR $embedding
+    WHERE f.namespace = $namespace AND f.open = true AND f.valid_from <= $as_of LIMIT $limit)
+  SCORE AS near
+  RETURN f, 2 * near - 1 AS vector, null AS text
+UNION ALL
+  MATCH (f:Fact)
+  SEARCH f IN (VECTOR INDEX fact_vector FOR $embedding
+    WHERE f.namespace = $namespace AND f.valid_from <= $as_of AND f.valid_until > $as_of
+    LIMIT $limit)
+  SCORE AS near
+  RETURN f, 2 * near - 1 AS vector, null AS text
+UNION ALL
+  WITH $lucene AS lucene
+  FILTER lucene IS NOT NULL
+  CALL db.index.fulltext.queryNodes('fact_text', lucene, {limit: $text_limit}) YIELD node, score
+  RETURN node AS f, null AS vector, score AS text
+}
+WITH f, max(vector) AS vector, max(text) AS text
+WHERE f.namespace = $namespace AND f.archived_at IS NULL
+  AND f.valid_from <= $as_of AND (f.valid_until IS NULL OR f.valid_until > $as_of)
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
 RETURN f {.*, embedding: null, search_text: null, namespace_key: null,

@@ -43,7 +43,7 @@ SET s.embedder = $embedder, s.dimension = $dimension
 // Vector index on facts; filters inside the index, exact (quantization lowers recall to .81).
 CYPHER 25
 CREATE VECTOR INDEX fact_vector IF NOT EXISTS FOR (f:Fact) ON f.embedding
-WITH [f.namespace, f.open, f.candidate]
+WITH [f.namespace, f.open, f.candidate, f.valid_from, f.valid_until]
 OPTIONS {indexConfig: {
   `vector.dimensions`: $dimension,
   `vector.similarity_function`: 'cosine',

@@ -282,7 +282,7 @@ ORDER BY fact.recorded_at
 CYPHER 25
 MATCH (m:Message)
 WHERE m.namespace = $namespace AND m.conversation = $conversation AND m.said_at <= $said_at
-  AND m.id <> $message_id
+  AND m.recorded_at IS NOT NULL AND m.id <> $message_id  // every part of the index
 RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS message
 ORDER BY m.namespace DESC, m.conversation DESC, m.said_at DESC, m.recorded_at DESC
 LIMIT $limit

@@ -7,7 +7,7 @@ from datetime import datetime
 from engram_graph import clock
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import read
-from engram_graph.models.facts import Vector
+from engram_graph.models.facts import Fact, Vector
 from engram_graph.models.results import FactHit, Mode, Recall, TurnHit
 from engram_graph.rules.fusion import fuse, fuse_turns
 from engram_graph.rules.render import context_block, fact_line, turn_line
@@ -55,8 +55,7 @@ async def _facts(
     limit: int,
     as_of: datetime | None,
 ) -> list[FactHit]:
-    wide = limit * 3 if as_of else limit  # what was not true then falls away after the index
-    rows = await read.shortlist_facts(runtime.graph, namespace, vector, lucene, wide, as_of)
+    rows = await read.shortlist_facts(runtime.graph, namespace, vector, lucene, limit, as_of)
     by_id = {row.fact.id: row for row in rows}
     order = fuse(
         {
@@ -64,8 +63,13 @@ async def _facts(
             "text": {r.fact.id: r.text for r in rows if r.text is not None},
         }
     )
+
+    def weight(fact: Fact) -> float:
+        # What closed a fact says nothing against its own interval.
+        return 1.0 if as_of is not None and not fact.open else fact.belief
+
     # Relevance weighed with belief, as in decision_rules §11; ties keep the fused order.
-    order = sorted(order, key=lambda each: -each[1].fused * by_id[each[0]].fact.belief)[:limit]
+    order = sorted(order, key=lambda each: -each[1].fused * weight(by_id[each[0]].fact))[:limit]
     chained = [fact_id for fact_id, _ in order if by_id[fact_id].chained]
     behind = {} if as_of else _by_head(await read.chains(runtime.graph, namespace, chained))
     hits: dict[str, FactHit] = {}

@@ -15,6 +15,9 @@ from engram_graph.models.facts import Fact, Message, Vector
 from engram_graph.rules.situation import Candidate
 
 
+_TEXT_AS_OF = 10  # full text cannot filter by date: ask for more, most were true at other times
+
+
 @dataclass(frozen=True, slots=True)
 class FactRow:
     """A fact on the shortlist.
@@ -59,15 +62,20 @@ async def shortlist_facts(
     limit: int,
     as_of: datetime | None = None,
 ) -> list[FactRow]:
-    """Up to ``limit`` facts by vector and as many by full text, each once."""
-    rows = await graph.read(
-        load("read")["shortlist_facts"],
-        namespace=namespace,
-        embedding=embedding,
-        lucene=lucene,
-        limit=limit,
-        as_of=as_of,
-    )
+    """Up to ``limit`` facts by vector and as many by full text, each once.
+
+    With ``as_of`` only facts true then.
+    """
+    params = {"namespace": namespace, "embedding": embedding, "lucene": lucene, "limit": limit}
+    if as_of is None:
+        rows = await graph.read(load("read")["shortlist_facts"], **params)
+    else:
+        rows = await graph.read(
+            load("read")["shortlist_facts_as_of"],
+            as_of=as_of,
+            text_limit=_TEXT_AS_OF * limit,
+            **params,
+        )
     return [
         FactRow(
             records.fact(row["fact"]), row["vector"], row["text"], row["chained"], row["successor"]
