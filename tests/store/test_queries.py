@@ -252,6 +252,7 @@ CREATE (f:Fact {noise: true, id: 'noise' + i, namespace: 'noise' + i % 9, predic
   recorded_at: $now, valid_from: $now, text: 'k', open: true})
 CREATE (f)-[:SUBJECT]->(e)
 CREATE (f)-[:OBJECT]->(e)
+CREATE (f)-[:SUPERSEDES]->(f)
 CREATE (:Message {noise: true, id: 'noise' + i, namespace: 'noise' + i % 9, source_id: 's' + i,
   conversation: 'c' + i % 3, said_at: $now, recorded_at: $now, status: 'done', text: 'k'})"""
 
@@ -274,6 +275,10 @@ def values(query: NamedQuery) -> dict[str, Any]:
         "open": True,
         "near": 10,
         "related": 10,
+        "related_scan": 200,
+        "single": True,
+        "as_of": now(),
+        "text_limit": 100,
         "rare_scan": 125,
         "rare_share": 0.2,
         "rare_min": 5,
