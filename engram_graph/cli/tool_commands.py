@@ -11,7 +11,9 @@ from engram_graph.cli.run import FAILED, OK, Run, command
 
 if TYPE_CHECKING:
     from engram_graph.flows.runtime import Runtime
-    from engram_graph.models.results import Recall, Timeline
+    from engram_graph.memory import AsyncMemory
+    from engram_graph.models.facts import Fact
+    from engram_graph.models.results import Recall
 
 _PANEL = "Try and measure"
 _SHOWN = 3  # facts of an answer in the demo
@@ -54,9 +56,8 @@ async def demo(run: Run) -> int:
                 f"{len(facts)} facts"
             )
         for question in shipped.questions():
-            found = await memory.search(question["question"], as_of=question["as_of"])
-            best = found.facts[0].fact if found.facts else None
-            past = await memory.history(best.subject, best.predicate) if best else None
+            found = await memory.search(question["question"], mode="both", as_of=question["as_of"])
+            past = await _history(memory, found)
             run.out.degraded(found.degraded)
             answers.append(_answer(question, found, past))
             if not run.json:
@@ -84,7 +85,7 @@ async def demo(run: Run) -> int:
             }
         )
     else:
-        _show_where(run, url, queries)
+        _show_where(run, namespace, url, queries)
     return FAILED if unfinished else OK
 
 
@@ -201,36 +202,57 @@ def _cell(value: object) -> str:
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _answer(question: dict[str, Any], found: Recall, past: Timeline | None) -> dict[str, Any]:
+async def _history(memory: AsyncMemory, found: Recall) -> list[Fact]:
+    """What came before and after the first of the shown facts that changed over time."""
+    from engram_graph.vocabulary import PREDICATES
+
+    first: list[Fact] = []
+    for hit in found.facts[:_SHOWN]:
+        fact = hit.fact
+        past = await memory.history(fact.subject, fact.predicate)
+        same = [
+            each
+            for each in past.facts
+            if PREDICATES[fact.predicate].single or each.object_key == fact.object_key
+        ]
+        if len(same) > 1:
+            return same
+        first = first or same
+    return first
+
+
+def _answer(question: dict[str, Any], found: Recall, past: list[Fact]) -> dict[str, Any]:
     from engram_graph.cli.read_commands import flat_recall
 
+    flat = flat_recall(found)
     return {
         "question": question["question"],
         "as_of": question["as_of"],
         "shows": question["shows"],
-        "facts": flat_recall(found)["facts"][:_SHOWN],
-        "history": [fact.model_dump(mode="json") for fact in past.facts] if past else [],
+        "facts": flat["facts"][:_SHOWN],
+        "turns": flat["turns"][:1],
+        "history": [fact.model_dump(mode="json") for fact in past],
     }
 
 
-def _show_answer(run: Run, question: dict[str, Any], found: Recall, past: Timeline | None) -> None:
+def _show_answer(run: Run, question: dict[str, Any], found: Recall, past: list[Fact]) -> None:
     from rich.text import Text
 
     from engram_graph.cli import show
 
+    then = f" (as of {question['as_of']})" if question["as_of"] else ""
     run.out.line()
-    run.out.line(Text(question["question"], style="bold"))
+    run.out.line(Text(question["question"] + then, style="bold"))
     run.out.line(Text(question["shows"], style="italic"))
-    if not found.facts:
-        run.out.line("  nothing found")
-    for hit in found.facts[:_SHOWN]:
-        run.out.line(Text("  ") + show.fact_line(hit.fact, id=False))
+    run.out.lines(Text("  ") + show.fact_line(hit.fact, id=False) for hit in found.facts[:_SHOWN])
+    run.out.lines(f"  said {show.message_line(hit.message)}" for hit in found.turns[:1])
     if past:
-        run.out.line(f"  History of {one_line(past.subject)}, {past.predicate}:")
-        run.out.lines(Text("    ") + line for line in show.chain(past))
+        first = past[0]
+        run.out.line(f"  history of {one_line(first.subject)}, {first.predicate}:")
+        run.out.lines(Text("    ") + show.fact_line(fact, id=False) for fact in past)
 
 
-def _show_where(run: Run, url: str | None, queries: list[tuple[str, str]]) -> None:
+def _show_where(run: Run, namespace: str, url: str | None, queries: list[tuple[str, str]]) -> None:
     from rich.text import Text
 
     run.out.line()
@@ -240,3 +262,5 @@ def _show_where(run: Run, url: str | None, queries: list[tuple[str, str]]) -> No
         run.out.line()
         run.out.line(f"// {what}")
         run.out.lines(query.splitlines())
+    run.out.line()
+    run.out.line(f"Go on with: engram history Maya -n {namespace}, engram facts -n {namespace}")

@@ -1,0 +1,80 @@
+"""The command line, run inside the test's process: quick, and its output in hand."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from engram_graph.cli import app
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Its standard output, which is one JSON value and nothing else."""
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error it reported with ``--json``."""
+        found: dict[str, Any] = self.json["error"]
+        return found
+
+
+Engram = Callable[..., Ran]
+
+
+@pytest.fixture
+def engram(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Engram:
+    """``engram(*arguments, stdin=…)``; no server is named, embeddings are hashed."""
+    for name in [each for each in os.environ if each.startswith("NEO4J_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("ENGRAM_EMBEDDER", "hash")
+
+    def run(*arguments: str, stdin: bytes = b"") -> Ran:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        capsys.readouterr()
+        code = app.run(arguments)
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return Ran(code, out, err)
+
+    return run
+
+
+@pytest.fixture
+def on_server(engram: Engram, server: Any, monkeypatch: pytest.MonkeyPatch) -> Engram:
+    """``engram`` on this run's Neo4j."""
+    monkeypatch.setenv("NEO4J_URI", server.uri)
+    monkeypatch.setenv("NEO4J_USERNAME", server.username)
+    monkeypatch.setenv("NEO4J_PASSWORD", server.password)
+
+    def run(*arguments: str, stdin: bytes = b"") -> Ran:
+        done = engram(*arguments, stdin=stdin)
+        assert server.password not in done.out + done.err
+        return done
+
+    return run
+
+
+@pytest.fixture
+def maya(on_server: Engram, namespace: str) -> Engram:
+    """``engram`` in the test's namespace."""
+
+    def run(*arguments: str, stdin: bytes = b"") -> Ran:
+        return on_server("-n", namespace, *arguments, stdin=stdin)
+
+    return run

@@ -1,0 +1,116 @@
+"""``demo``, ``eval shortlist`` and ``bench`` on the real database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engram_graph.evaluation import shortlist
+
+Engram = Callable[..., Any]
+
+
+def test_demo_twice(maya: Engram, namespace: str) -> None:
+    first = maya("demo", "--json")
+    assert first.code == 0
+    found = first.json
+    assert found["namespace"] == namespace
+    assert found["new"] == found["messages"] >= 35
+    assert len(found["answers"]) == 6
+    assert len(found["cypher"]) == 3
+    assert all(repr(namespace) in each["query"] for each in found["cypher"])
+    home = next(each for each in found["answers"] if each["question"] == "Where does Maya live?")
+    assert home["facts"][0]["object"] == "Lisbon"
+    assert [fact["object"] for fact in home["history"]] == ["Lisbon", "Porto", "Lisbon"]
+    again = maya("demo")
+    assert again.code == 0
+    assert "0 of them new" in again.out
+    for answer in found["answers"]:
+        assert answer["question"] in again.out
+    assert "/browser/" in again.out
+    assert again.out.count("MATCH (") >= 3
+    assert "→" in again.out
+    assert maya("stats", "--json").json["messages"] == found["messages"]
+
+
+def locomo(name: str) -> dict[str, Any]:
+    texts = [
+        "I started pottery lessons on Tuesday.",
+        "How lovely! My brother Tom moved to Oslo.",
+        "I adopted a black cat called Mitsy.",
+        "We should go hiking near the lake.",
+    ]
+    turns = [
+        {"speaker": "AB"[n % 2], "dia_id": f"D1:{n + 1}", "text": text}
+        for n, text in enumerate(texts)
+    ]
+    questions = [
+        ("What is the cat called?", ["D1:3"], 4),
+        ("Who moved to Oslo, and when did the pottery lessons start?", ["D1:1; D1:2"], 1),
+        ("Where is the treasure?", ["D1:4"], 5),
+        ("Unanswerable?", ["D9:9"], 1),
+    ]
+    return {
+        "sample_id": name,
+        "conversation": {
+            "speaker_a": "A",
+            "speaker_b": "B",
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": turns,
+        },
+        "qa": [
+            {"question": text, "answer": "", "evidence": evidence, "category": category}
+            for text, evidence, category in questions
+        ],
+    }
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "locomo.json"
+    path.write_text(json.dumps([locomo("conv-1"), locomo("conv-2")]))
+    return path
+
+
+def test_shortlist(
+    on_server: Engram, namespace: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shortlist, "NAMESPACE", namespace + ":")
+    command = ("eval", "shortlist", str(file), "--json")
+    one = on_server(*command, "--conversation", "conv-1", "--k", "4")
+    assert one.code == 0
+    assert one.json == {"questions": 2, "all": 1.0, "any": 1.0, "k": 4}
+    short = on_server(*command, "--conversation", "conv-1", "--k", "1").json
+    assert short == {"questions": 2, "all": 0.5, "any": 1.0, "k": 1}
+    stats = on_server("stats", "-n", namespace + ":conv-1", "--json").json
+    assert (stats["messages"], stats["facts"], stats["unfinished"]) == (4, 0, 0)
+
+    both = on_server(*command).json
+    assert (both["questions"], both["k"]) == (4, 30)
+    assert [row["conversation"] for row in both["conversations"]] == ["conv-1", "conv-2"]
+    plain = on_server("eval", "shortlist", str(file), "--k", "4").out
+    assert "together" in plain
+    assert "100.0%" in plain
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["missing.json"], ["--conversation", "conv-9"], ["--k", "0"], ["--k", "151"]],
+)
+def test_shortlist_of_bad_input(engram: Engram, file: Path, arguments: list[str]) -> None:
+    given = arguments if arguments[0] == "missing.json" else [str(file), *arguments]
+    done = engram("eval", "shortlist", *given, "--json")
+    assert done.code == 2
+    assert done.error["message"]
+
+
+def test_bench(on_server: Engram, migrated: Any) -> None:
+    done = on_server("bench", "--facts", "200", "--rounds", "3", "--json")
+    assert done.code == 0
+    assert {"work", "p50_ms", "bare_p50_ms", "ratio"} <= set(done.json[0])
+    left = on_server("namespaces", "--json").json
+    assert not [row for row in left if row["namespace"].startswith("bench-")]
