@@ -1,9 +1,9 @@
 """The look of the graph in Neo4j Browser: names in the circles, a colour for each relation.
 
-Browser has only one way to be given a style that works offline and asks for no server setting:
-drag ``style.grass`` from a file manager onto Browser's window. It answers with a ``:style`` frame
-and keeps the style in its local storage, so once per browser and address is enough;
-``:style reset`` brings the grey edges back.
+To use it, drag ``style.grass`` from a file manager onto Browser's window. That works offline and
+asks for no server setting. Browser answers with a ``:style`` frame and keeps the style in its local
+storage, so once per browser and address (port) is enough; ``:style reset`` brings the grey edges
+back.
 """
 
 from __future__ import annotations
