@@ -41,7 +41,7 @@ class Tx:
         """All rows of ``query`` as plain dicts."""
         result = await self._tx.run(query.text, params)
         # Maps and lists only, never nodes: data() would walk through every value in vain.
-        return [dict(record.items()) for record in await result.fetch(_ALL)]
+        return [dict(record.items()) for record in await result.fetch(_ALL)]  # type: ignore[no-untyped-call]
 
 
 _ALL = 2**31 - 1

@@ -14,7 +14,6 @@ from engram_graph.graph.write import candidate
 from engram_graph.models.facts import Fact, Message, Vector
 from engram_graph.rules.situation import Candidate
 
-
 _TEXT_AS_OF = 10  # full text cannot filter by date: ask for more, most were true at other times
 
 

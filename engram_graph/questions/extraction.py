@@ -101,7 +101,7 @@ past or \
 hypothetical otherwise.
 - `quote`: copied exactly from the message, as short as it proves the fact; null if there is none.
 
-Answer with one JSON object {{"facts": [...]}} and nothing else; {{"facts": []}} if there are none."""
+Answer with one JSON object {{"facts": [...]}} and nothing else; without any: {{"facts": []}}."""
 
 # Said again where a server knows no schema, with the fields spelled out.
 PLAIN_FORM = (

@@ -33,7 +33,8 @@ def updated(belief: float | None, delta: float, thresholds: Thresholds = DEFAULT
     """b ← clamp(σ(l(b) + δ)); a missing belief counts as .50."""
     before = 0.5 if belief is None else belief
     log_odds = logit(before, thresholds) + delta
-    return clamp(0.5 + 0.5 * math.tanh(log_odds / 2.0), thresholds)  # σ, without overflow
+    sigma = 0.5 + 0.5 * math.tanh(log_odds / 2.0)  # σ, without overflow
+    return clamp(round(sigma, 12), thresholds)  # people read it: .02, not .0200000000000000018
 
 
 def start(tentative: bool, p_relation: float, thresholds: Thresholds = DEFAULT) -> float:

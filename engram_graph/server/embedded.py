@@ -181,7 +181,7 @@ class EmbeddedServer:
         def alive() -> bool:
             return process.find_process(known, self.home) is not None
 
-        if not self._wait(known.bolt_port, known.http_port, alive, deadline):
+        if not self._wait(known, alive, deadline):
             return None
         state = replace(state, ready=True)
         state.write(self._state_path)
@@ -200,7 +200,7 @@ class EmbeddedServer:
             state = process.State(child.pid, created, bolt_port, http_port, neo4j_version())
             # Before it is ready: if we are killed now, the next `up` finds it.
             state.write(self._state_path)
-            if not self._wait(bolt_port, http_port, lambda: child.poll() is None, deadline):
+            if not self._wait(state, lambda: child.poll() is None, deadline):
                 if self._cause()[0] == "port":
                     raise _PortTakenError
                 raise self._failure()
@@ -214,11 +214,15 @@ class EmbeddedServer:
         process.release(child)
         return state
 
-    def _wait(
-        self, bolt_port: int, http_port: int | None, alive: Callable[[], bool], deadline: float
-    ) -> bool:
-        auth = (USERNAME, self._read_password())
-        return wait_until_ready(bolt_port, http_port, auth, alive, deadline)
+    def _wait(self, state: process.State, alive: Callable[[], bool], deadline: float) -> bool:
+        return wait_until_ready(
+            state.bolt_port,
+            state.http_port,
+            (USERNAME, self._read_password()),
+            alive,
+            lambda port: process.listens(state.pid, port),
+            deadline,
+        )
 
     def _cause(self) -> tuple[str, str, str]:
         return process.decisive_line(process.tail(self._console, 2000))

@@ -92,6 +92,18 @@ def find_process(state: State, home: Path) -> Any | None:
         return None
 
 
+def listens(pid: int, port: int) -> bool:
+    """Whether process ``pid`` listens on ``port``; True where the system does not tell."""
+    psutil = load_psutil()
+    try:
+        connections = psutil.Process(pid).net_connections(kind="tcp")
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.Error:
+        return True
+    return any(c.status == psutil.CONN_LISTEN and c.laddr.port == port for c in connections)
+
+
 def spawn(command: Sequence[str], home: Path, log: Path) -> subprocess.Popen[bytes]:
     """Start the server so that it outlives this process and its terminal; it writes to ``log``."""
     log.parent.mkdir(parents=True, exist_ok=True)

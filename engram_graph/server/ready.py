@@ -19,15 +19,17 @@ def wait_until_ready(
     http_port: int | None,
     auth: tuple[str, str],
     alive: Callable[[], bool],
+    owns: Callable[[int], bool],
     deadline: float,
 ) -> bool:
     """Wait until the server answers; False as soon as ``alive`` says that it ended.
 
     ``deadline`` is of the monotonic clock. An open port proves nothing, Neo4j opens it before it
-    can answer. Raises ServerError when the password is refused and when the time is up.
+    can answer, and another server may have taken it first: ``owns`` tells whose it is. Raises
+    ServerError when the password is refused and when the time is up.
     """
     while alive():
-        if _accepts(bolt_port) and _bolt_answers(bolt_port, auth):
+        if _accepts(bolt_port) and owns(bolt_port) and _bolt_answers(bolt_port, auth):
             break
         _pause(deadline)
     while alive():
