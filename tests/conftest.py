@@ -29,7 +29,7 @@ from engram_graph.graph.driver import Graph
 from engram_graph.models.results import Finding
 
 _FOREIGN = ("ENGRAM_", "OPENAI_", "TYPESAFE_", "NEO4J_")
-_KEPT = ("ENGRAM_CACHE",)  # where the server's jars are; changes no result
+_KEPT = ("ENGRAM_CACHE", "ENGRAM_CHROMIUM")  # where things are; they change no result
 _IMAGE = "engram-neo4j:2026.09.0"
 _NAMESPACES = """CYPHER 25
 MATCH (n:Fact|Entity|Message|Conversation|Decision|Request)
