@@ -45,24 +45,24 @@ async def ingest(
     failed: list[tuple[int, str]] = []
     items = _read(path, conversation)
     while batch := await anyio.to_thread.run_sync(lambda: list(islice(items, _BATCH))):
-        ready: list[tuple[Message, Extracted | None]] = []
+        ready: list[tuple[int, Message, Extracted | None]] = []
         for position, item in batch:
             try:
                 if isinstance(item, InputError):
                     raise item
-                ready.append(_checked(namespace, item))
+                ready.append((position, *_checked(namespace, item)))
             except InputError as error:
                 failed.append((position, error.message))
-        texts = [turn_text(message.speaker, message.text) for message, _ in ready]
-        texts += [draft.text for _, given in ready if given for draft in given.drafts]
+        texts = [turn_text(message.speaker, message.text) for _, message, _ in ready]
+        texts += [draft.text for *_, given in ready if given for draft in given.drafts]
         if texts:
             await runtime.embed(texts)
-        for message, given in ready:
+        for position, message, given in ready:
             stored, vectors, degraded = await write.store(runtime, message, given)
             known = not stored.created and stored.message.status is MessageStatus.DONE
             added = await write.process(runtime, stored, vectors, degraded)
             if added.message.status is MessageStatus.FAILED:
-                failed.append((done + 1, added.message.error or "extraction failed"))
+                failed.append((position, added.message.error or "extraction failed"))
             messages += stored.created
             skipped += known
             facts += 0 if known else len(added.facts)
