@@ -93,8 +93,8 @@ MATCH (f)<-[:ABOUT|COMPARED_WITH]-(d:Decision)
 WITH DISTINCT d
 OPTIONAL MATCH (d)-[about:ABOUT]->(fact:Fact)
 OPTIONAL MATCH (d)-[compared:COMPARED_WITH]->(candidate:Fact)
-OPTIONAL MATCH (d)-[:FROM]->(q:Request)
-RETURN d {.*, fact_id: fact.id, candidate_id: candidate.id, request_id: q.id,
+RETURN d {.*, fact_id: fact.id, candidate_id: candidate.id,
+  request_id: head(COLLECT { MATCH (d)-[:FROM]->(q:Request) RETURN q.id ORDER BY q.id }),
   belief_before: about.belief_before, belief_after: about.belief_after,
   candidate_belief_before: compared.belief_before,
   candidate_belief_after: compared.belief_after} AS decision
@@ -108,7 +108,7 @@ WHERE f.namespace = $namespace
 MATCH (f)<-[:ABOUT|COMPARED_WITH]-(:Decision)-[:FROM]->(q:Request)
 WITH DISTINCT q
 RETURN q {.*} AS request
-ORDER BY request.sent_at
+ORDER BY request.sent_at, request.id
 
 // name: explain_messages
 // The messages that state a fact, oldest first.

@@ -40,8 +40,8 @@ RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS messag
 
 // name: candidates
 // G(f): the nearest facts still valid or closed by belief; facts with the same subject and predicate
-// still valid (of a one-valued relation also superseded ones: a late arrival may cut them); facts
-// naming a shared rare entity; and twins, facts of any state with the same triple. Speakers are who
+// still valid (of a one-valued relation also superseded ones, and always those that start next to the
+// new one: a late arrival may cut them); facts naming a shared rare entity; and twins, facts of any state with the same triple. Speakers are who
 // stated a fact and whose other words counted as support for it. Moments that every fact has come as
 // text, which the driver reads ten times faster than DateTime.
 CYPHER 25
@@ -62,6 +62,27 @@ UNION ALL
   RETURN f, score, 'related' AS how
   ORDER BY score DESC, f.text
   LIMIT $related
+UNION ALL
+  CALL (s) {
+    WITH s
+    FILTER $single
+    MATCH (s)-[r:$($type)]->()
+    WHERE r.namespace = $namespace AND r.valid_from <= $begins AND NOT r.negated
+      AND r.temporal_status IN ['current', 'past']
+      AND (r.closed_reason IS NULL OR r.closed_reason IN ['belief', 'superseded'])
+    RETURN r ORDER BY r.valid_from DESC, r.recorded_at DESC LIMIT 2
+  UNION ALL
+    WITH s
+    FILTER $single
+    MATCH (s)-[r:$($type)]->()
+    WHERE r.namespace = $namespace AND r.valid_from > $begins AND NOT r.negated
+      AND r.temporal_status IN ['current', 'past']
+      AND (r.closed_reason IS NULL OR r.closed_reason IN ['belief', 'superseded'])
+    RETURN r ORDER BY r.valid_from, r.recorded_at LIMIT 2
+  }
+  MATCH (f:Fact {id: r.fact_id})
+  RETURN f, coalesce(vector.similarity.cosine(f.embedding, $embedding), 0.0) AS score,
+    'related' AS how
 UNION ALL
   CALL () {
     MATCH (any:Fact)
@@ -216,7 +237,7 @@ CREATE (q:Request)
 SET q += request
 
 // name: record_decisions
-// The judgements, about which fact and compared with which, and the request they rest on.
+// The judgements, about which fact and compared with which, and the requests they rest on.
 CYPHER 25
 UNWIND $decisions AS d
 CREATE (n:Decision)
@@ -232,7 +253,8 @@ CALL (n, d) {
     {belief_before: d.compared_before, belief_after: d.compared_after}]->(f)
 }
 CALL (n, d) {
-  MATCH (q:Request {id: d.request})
+  UNWIND d.requests AS id
+  MATCH (q:Request {id: id})
   CREATE (n)-[:FROM]->(q)
 }
 

@@ -41,6 +41,7 @@ async def correct(runtime: Runtime, namespace: str, fact_id: str, change: Correc
             vector,
             (),
             runtime.thresholds,
+            change.valid_from or old.fact.valid_from,
             clock.now(),
         )
         situation = Situation(

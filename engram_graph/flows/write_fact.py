@@ -79,6 +79,7 @@ async def write_fact(
                 embedding,
                 named,
                 runtime.thresholds,
+                valid_from(draft, message),
                 clock.now(),
             )
             situation = Situation(

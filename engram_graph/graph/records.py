@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from engram_graph.models.decisions import Decision, Judgement, RequestLog
 from engram_graph.models.facts import Extracted, Fact, Link, Message, Vector
+from engram_graph.rules.questions import RELATION, SECOND
 from engram_graph.rules.text import namespace_key, search_text, turn_text
 from engram_graph.vocabulary import PREDICATES, ClosedReason
 
@@ -144,9 +146,18 @@ def request_properties(item: RequestLog, namespace: str) -> Row:
 
 
 def judgement_parameters(
-    item: Judgement, namespace: str, decided_at: datetime, position: int
+    item: Judgement,
+    namespace: str,
+    decided_at: datetime,
+    position: int,
+    requests: Sequence[RequestLog] = (),
 ) -> Row:
-    """A judgement for ``record_decisions``; ``position`` orders those of one plan."""
+    """A judgement for ``record_decisions``; ``position`` orders those of one plan.
+
+    Args:
+        requests: the plan's; one that asked about the pair again (the second phrasing) is what
+            the judgement rests on, too.
+    """
     properties: Row = {
         "id": item.id,
         "namespace": namespace,
@@ -174,9 +185,22 @@ def judgement_parameters(
         "properties": properties,
         "fact_id": item.fact_id,
         "candidate_id": item.candidate_id,
-        "request": item.request,
+        "requests": _rests_on(item, requests),
         "about_before": about[0],
         "about_after": about[1],
         "compared_before": compared[0],
         "compared_after": compared[1],
     }
+
+
+def _rests_on(item: Judgement, requests: Sequence[RequestLog]) -> list[str]:
+    if item.request is None:
+        return []
+    again = [
+        request.id
+        for request in requests
+        if request.id != item.request
+        and item.question == RELATION
+        and f"{SECOND}:{item.candidate_id}" in request.answers
+    ]
+    return [item.request, *again]

@@ -74,9 +74,10 @@ async def surroundings(
     embedding: Vector | None,
     named: Sequence[str],
     thresholds: Thresholds,
+    begins: datetime,
     now: datetime,
 ) -> Surroundings:
-    """G(f) for a new fact, and the entities among the keys ``named`` in its text."""
+    """G(f) for a new fact valid from ``begins``, and the entities ``named`` (keys) in its text."""
     params: dict[str, Any] = {
         "namespace": namespace,
         "subject_key": subject_key,
@@ -97,6 +98,7 @@ async def surroundings(
             rare_share=thresholds.rare_entity_share,
             rare_min=thresholds.rare_entity_min,
             single=PREDICATES[predicate].single,
+            begins=begins,
             now=now,
             **params,
         )
@@ -224,7 +226,9 @@ async def _write(tx: Tx, plan: WritePlan) -> None:
         await tx.run(
             write["record_decisions"],
             decisions=[
-                records.judgement_parameters(j, plan.namespace, plan.decided_at, position)
+                records.judgement_parameters(
+                    j, plan.namespace, plan.decided_at, position, plan.requests
+                )
                 for position, j in enumerate(plan.judgements)
             ],
         )
