@@ -1,4 +1,4 @@
-"""Scripted models that speak the ports: deciders and extractors of which a test knows every word."""
+"""Scripted models that speak the ports: deciders and extractors whose every word a test knows."""
 
 from __future__ import annotations
 

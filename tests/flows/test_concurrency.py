@@ -121,18 +121,18 @@ async def test_two_extractions_of_one_message_do_not_mix(make_memory: Make, grap
 
 
 async def test_a_failure_does_not_undo_what_another_client_finished(make_memory: Make) -> None:
-    done = asyncio.Event()
+    asked, done = asyncio.Event(), asyncio.Event()
 
     class Late(ScriptedExtractor):
         async def extract(self, message: Any, recent: Any) -> Any:
+            asked.set()
             await done.wait()
             raise broken()
 
     late = make_memory(extractor=Late())
     waiting = asyncio.create_task(late.add("I own a cat.", source_id="m1"))
     other = make_memory()
-    while not (await other.stats()).messages:
-        await asyncio.sleep(0.01)
+    await asked.wait()
     added = await other.add("I own a cat.", source_id="m1")
     done.set()
     await waiting

@@ -460,3 +460,23 @@ async def test_every_failure_is_one_of_ours(memory: Any) -> None:
     with pytest.raises(EngramError) as caught:
         await memory.remember("Ann", "owns", "a cat", valid_from=object())
     assert caught.value.code == "input"
+
+
+async def test_a_late_arrival_finds_its_place_among_many(memory: Any) -> None:
+    """More homes than candidates, and neighbours who are as near."""
+    await memory.remember_many(
+        (
+            {"subject": f"Ann {n}", "predicate": "lives_in", "object": f"City {place}"}
+            for n in range(12)
+            for place in (3, 4)
+        ),
+        decide=False,
+    )
+    for year in range(2000, 2025):
+        await memory.remember("Ann", "lives_in", f"City {year}", valid_from=f"{year}-01-01")
+    await memory.remember("Ann", "lives_in", "City 4", valid_from="2003-07-01")
+    line = await memory.history("Ann", "lives_in")
+    starts = [fact.valid_from for fact in line.facts]
+    assert starts == sorted(starts)
+    assert [fact.valid_until for fact in line.facts] == [*starts[1:], None]
+    assert len(line.links) == 25
