@@ -203,7 +203,7 @@ def _cell(value: object) -> str:
 
 
 async def _history(memory: AsyncMemory, found: Recall) -> list[Fact]:
-    """What came before and after the first of the shown facts that changed over time."""
+    """What came before and after the first of the shown facts that has changed or ended."""
     from engram_graph.vocabulary import PREDICATES
 
     first: list[Fact] = []
@@ -215,7 +215,7 @@ async def _history(memory: AsyncMemory, found: Recall) -> list[Fact]:
             for each in past.facts
             if PREDICATES[fact.predicate].single or each.object_key == fact.object_key
         ]
-        if len(same) > 1:
+        if len(same) > 1 or fact.valid_until is not None:
             return same
         first = first or same
     return first
