@@ -60,7 +60,7 @@ MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
 WITH DISTINCT f, s, o
 OPTIONAL MATCH (s)-[r]->(o)
-WHERE r.fact_id = f.id AND type(r) = toUpper(f.predicate)
+WHERE r.fact_id = f.id AND type(r) = CASE WHEN f.negated THEN 'NEGATED' ELSE toUpper(f.predicate) END
 WITH f, s, o, count(r) AS edges
 WHERE edges <> 1
 RETURN DISTINCT f.id AS id
@@ -76,7 +76,7 @@ MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
 MATCH (s)-[r]->(o)
 WHERE r.fact_id = f.id
-  AND any(name IN ['namespace', 'text', 'belief', 'tentative', 'disputed', 'negated',
+  AND any(name IN ['namespace', 'predicate', 'text', 'belief', 'tentative', 'disputed', 'negated',
     'temporal_status', 'valid_from', 'valid_until', 'open', 'recorded_at', 'closed_at',
     'closed_reason']
     WHERE coalesce(f[name] <> r[name], (f[name] IS NULL) <> (r[name] IS NULL)))
@@ -92,7 +92,8 @@ WHERE s.namespace = namespace AND s.key IS NOT NULL
 MATCH (s)-[r]->(o:Entity)
 OPTIONAL MATCH (f:Fact {id: r.fact_id})
 WITH s, r, o, f
-WHERE f IS NULL OR toUpper(f.predicate) <> type(r)
+WHERE f IS NULL
+  OR CASE WHEN f.negated THEN 'NEGATED' ELSE toUpper(f.predicate) END <> type(r)
   OR NOT EXISTS { (f)-[:SUBJECT]->(s) } OR NOT EXISTS { (f)-[:OBJECT]->(o) }
 RETURN coalesce(r.fact_id, elementId(r)) AS id
 LIMIT $limit

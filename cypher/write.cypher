@@ -40,10 +40,11 @@ RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS messag
 
 // name: candidates
 // G(f): the nearest facts still valid or closed by belief; facts with the same subject and predicate
-// still valid (of a one-valued relation also superseded ones, and always those that start next to the
-// new one: a late arrival may cut them); facts naming a shared rare entity; and twins, facts of any state with the same triple. Speakers are who
-// stated a fact and whose other words counted as support for it. Moments that every fact has come as
-// text, which the driver reads ten times faster than DateTime.
+// still valid (of a one-valued relation also superseded ones, and always those that start next to
+// the new one: a late arrival may cut them); facts naming a shared rare entity; and twins, facts of
+// any state with the same triple. Speakers are who stated a fact and whose other words counted as
+// support for it. Moments that every fact has come as text, which the driver reads ten times faster
+// than DateTime.
 CYPHER 25
 OPTIONAL MATCH (s:Entity {namespace: $namespace, key: $subject_key})
 CALL (s) {
@@ -53,8 +54,8 @@ CALL (s) {
   SCORE AS score
   RETURN f, score, 'near' AS how
 UNION ALL
-  MATCH (s)-[r:$($type)]->()
-  WHERE r.namespace = $namespace
+  MATCH (s)-[r:$any([$type, 'NEGATED'])]->()
+  WHERE r.namespace = $namespace AND r.predicate = $predicate
     AND (r.open OR r.valid_until > $now OR ($single AND r.closed_reason = 'superseded'))
   WITH r ORDER BY r.recorded_at DESC, r.fact_id LIMIT $related_scan
   MATCH (f:Fact {id: r.fact_id})
@@ -67,7 +68,7 @@ UNION ALL
     WITH s
     FILTER $single
     MATCH (s)-[r:$($type)]->()
-    WHERE r.namespace = $namespace AND r.valid_from <= $begins AND NOT r.negated
+    WHERE r.namespace = $namespace AND r.valid_from <= $begins
       AND r.temporal_status IN ['current', 'past']
       AND (r.closed_reason IS NULL OR r.closed_reason IN ['belief', 'superseded'])
     RETURN r ORDER BY r.valid_from DESC, r.recorded_at DESC LIMIT 2
@@ -75,7 +76,7 @@ UNION ALL
     WITH s
     FILTER $single
     MATCH (s)-[r:$($type)]->()
-    WHERE r.namespace = $namespace AND r.valid_from > $begins AND NOT r.negated
+    WHERE r.namespace = $namespace AND r.valid_from > $begins
       AND r.temporal_status IN ['current', 'past']
       AND (r.closed_reason IS NULL OR r.closed_reason IN ['belief', 'superseded'])
     RETURN r ORDER BY r.valid_from, r.recorded_at LIMIT 2
@@ -102,8 +103,8 @@ UNION ALL
   ORDER BY score DESC, f.text
   LIMIT $related
 UNION ALL
-  MATCH (s)-[r:$($type)]->(:Entity {namespace: $namespace, key: $object_key})
-  WHERE r.namespace = $namespace
+  MATCH (s)-[r:$any([$type, 'NEGATED'])]->(:Entity {namespace: $namespace, key: $object_key})
+  WHERE r.namespace = $namespace AND r.predicate = $predicate
   MATCH (f:Fact {id: r.fact_id})
   RETURN f, 1.0 AS score, 'twin' AS how
 }
@@ -165,7 +166,8 @@ REMOVE f.locked
 RETURN f.id AS id, version
 
 // name: create_fact
-// The fact, its two entities' typed edge, its source and what it mentions.
+// The fact, its two entities' typed edge, its source and what it mentions. A fact that says no has
+// an edge of type NEGATED: whoever asks for LIVES_IN gets only places lived in.
 CYPHER 25
 MATCH (s:Entity {namespace: $namespace, key: $subject_key})
 MATCH (o:Entity {namespace: $namespace, key: $object_key})
@@ -174,8 +176,8 @@ SET f += $properties
 CREATE (f)-[:SUBJECT]->(s)
 CREATE (f)-[:OBJECT]->(o)
 CREATE (s)-[r:$($type) {fact_id: f.id}]->(o)
-SET r += f {.namespace, .text, .belief, .tentative, .disputed, .negated, .temporal_status,
-  .valid_from, .valid_until, .open, .recorded_at, .closed_at, .closed_reason}
+SET r += f {.namespace, .predicate, .text, .belief, .tentative, .disputed, .negated,
+  .temporal_status, .valid_from, .valid_until, .open, .recorded_at, .closed_at, .closed_reason}
 WITH f
 CALL (f) {
   MATCH (m:Message {id: $message_id})
@@ -206,10 +208,10 @@ SET f += change.properties, f.version = f.version + 1
 WITH f
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
-MATCH (s)-[r:$(toUpper(f.predicate))]->(o)
+MATCH (s)-[r:$(CASE WHEN f.negated THEN 'NEGATED' ELSE toUpper(f.predicate) END)]->(o)
 WHERE r.fact_id = f.id
-SET r += f {.namespace, .text, .belief, .tentative, .disputed, .negated, .temporal_status,
-  .valid_from, .valid_until, .open, .recorded_at, .closed_at, .closed_reason}
+SET r += f {.namespace, .predicate, .text, .belief, .tentative, .disputed, .negated,
+  .temporal_status, .valid_from, .valid_until, .open, .recorded_at, .closed_at, .closed_reason}
 
 // name: link_facts
 // SUPERSEDES, SAME_AS, CONTRADICTS and REFINES between facts of one namespace.
@@ -333,8 +335,8 @@ CREATE (f)-[:SUBJECT]->(s)
 CREATE (f)-[:OBJECT]->(o)
 CREATE (f)-[:STATED_IN]->(m)
 CREATE (s)-[r:$(row.type) {fact_id: f.id}]->(o)
-SET r += f {.namespace, .text, .belief, .tentative, .disputed, .negated, .temporal_status,
-  .valid_from, .valid_until, .open, .recorded_at, .closed_at, .closed_reason}
+SET r += f {.namespace, .predicate, .text, .belief, .tentative, .disputed, .negated,
+  .temporal_status, .valid_from, .valid_until, .open, .recorded_at, .closed_at, .closed_reason}
 CREATE (d:Decision)
 SET d += row.decision
 CREATE (d)-[:ABOUT {belief_after: f.belief}]->(f)

@@ -1,6 +1,7 @@
 """Time and ids: aware UTC instants, dates that mean a day, time-ordered ids.
 
-Every instant inside the package is an aware ``datetime`` in UTC. Text is parsed here and nowhere else.
+Every instant inside the package is an aware ``datetime`` in UTC. Text is parsed here and nowhere
+else.
 """
 
 from __future__ import annotations

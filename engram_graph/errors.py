@@ -21,7 +21,8 @@ EngramError
 └── EmbeddingError            no vector could be made
     └── EmbedderMismatchError     another model made the stored vectors
 
-Each error has a stable ``code`` (for programs), a message (for people) and a ``hint`` (what to do next).
+Each error has a stable ``code`` (for programs), a message (for people) and a ``hint`` (what to do
+next).
 """
 
 from __future__ import annotations

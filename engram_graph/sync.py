@@ -105,6 +105,8 @@ class Memory:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            self._stop(error)  # what still runs is cancelled, not waited for
         self.close()
 
     @_same(AsyncMemory.aclose)
@@ -382,9 +384,9 @@ class Memory:
         assert self._portal is not None
         return self._portal.call(function, *args)
 
-    def _stop(self) -> None:
+    def _stop(self, error: BaseException | None = None) -> None:
         self._portal = None
-        self._starting.__exit__(None, None, None)
+        self._starting.__exit__(type(error) if error else None, error, None)
 
 
 async def _made(namespace: str | None, parts: dict[str, Any]) -> AsyncMemory:

@@ -60,6 +60,8 @@ _ALL = (
 )
 PREDICATES: dict[str, Predicate] = {p.name: p for p in _ALL}
 FALLBACK = "related_to"
+NEGATED = "NEGATED"
+"""Relationship type of the typed edge of a fact that says no, whatever its predicate."""
 
 
 def predicate(name: object) -> Predicate:

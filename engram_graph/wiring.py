@@ -31,22 +31,15 @@ async def open_runtime(
     Raises:
         ConfigurationError, MissingExtraError, ServerError, StoreError: as each part says.
     """
-    chosen = embedder or make_embedder(settings)
     runtime = Runtime(
         graph=await open_graph(settings, progress),
-        embedder=chosen,
+        embedder=embedder or make_embedder(settings),
         extractor=extractor or make_extractor(settings),
         decider=decider or make_decider(settings),
     )
     try:
         await runtime.graph.connect()
-        if chosen is not None and not chosen.dimension:
-            await chosen.embed(["dimension"])  # a model that tells it only by working
-        await schema.migrate(
-            runtime.graph,
-            chosen.model if chosen else None,
-            chosen.dimension if chosen else None,
-        )
+        await schema.migrate(runtime.graph, None, None)
     except BaseException:
         await runtime.aclose()
         raise

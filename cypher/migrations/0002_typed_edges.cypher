@@ -1,4 +1,4 @@
-// One typed edge per fact: fact_id is unique within each of the 25 relationship types.
+// One typed edge per fact: fact_id is unique within each of the 25 relationship types, and NEGATED.
 // The list follows engram_graph/vocabulary.py; a test compares them.
 CYPHER 25 CREATE CONSTRAINT edge_lives_in IF NOT EXISTS FOR ()-[r:LIVES_IN]-() REQUIRE r.fact_id IS UNIQUE;
 CYPHER 25 CREATE CONSTRAINT edge_born_in IF NOT EXISTS FOR ()-[r:BORN_IN]-() REQUIRE r.fact_id IS UNIQUE;
@@ -25,3 +25,4 @@ CYPHER 25 CREATE CONSTRAINT edge_plans IF NOT EXISTS FOR ()-[r:PLANS]-() REQUIRE
 CYPHER 25 CREATE CONSTRAINT edge_attended IF NOT EXISTS FOR ()-[r:ATTENDED]-() REQUIRE r.fact_id IS UNIQUE;
 CYPHER 25 CREATE CONSTRAINT edge_speaks IF NOT EXISTS FOR ()-[r:SPEAKS]-() REQUIRE r.fact_id IS UNIQUE;
 CYPHER 25 CREATE CONSTRAINT edge_related_to IF NOT EXISTS FOR ()-[r:RELATED_TO]-() REQUIRE r.fact_id IS UNIQUE;
+CYPHER 25 CREATE CONSTRAINT edge_negated IF NOT EXISTS FOR ()-[r:NEGATED]-() REQUIRE r.fact_id IS UNIQUE;

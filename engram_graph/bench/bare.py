@@ -114,7 +114,7 @@ class Bare:
             "subject": self._entity(fact.subject, fact.subject_key, message),
             "object": self._entity(fact.object, fact.object_key, message),
             "fact": kept,
-            "type": records.neo4j_type(fact.predicate),
+            "type": records.edge_type(fact),
             "edge": {"fact_id": fact.id} | {name: kept[name] for name in _EDGE},
             "decision": {
                 "id": clock.new_id(),

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engram_graph.errors import InputError
-from engram_graph.evaluation.datasets import Conversation, load_locomo
 from engram_graph.evaluation.recall import EvidenceRecall, evidence_recall
+from engram_graph.formats.locomo import Conversation, load_locomo
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.facts import Draft, Message
 

@@ -12,7 +12,7 @@ from engram_graph import intake
 from engram_graph.errors import InputError
 from engram_graph.flows import write
 from engram_graph.flows.runtime import Runtime
-from engram_graph.ingest_formats import FactItem, Item, MessageItem, read_items
+from engram_graph.formats.lines import FactItem, Item, MessageItem, read_items
 from engram_graph.models.facts import Extracted, Message
 from engram_graph.models.results import Imported
 from engram_graph.rules.text import turn_text

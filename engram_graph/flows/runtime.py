@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
-from engram_graph.errors import EmbeddingError
+from engram_graph.errors import EmbedderMismatchError, EmbeddingError
+from engram_graph.graph import schema
 from engram_graph.graph.driver import Graph
 from engram_graph.models.facts import Vector
 from engram_graph.ports import Decider, Embedder, Extractor
@@ -24,6 +25,7 @@ class Runtime:
 
     Attributes:
         embedder: None when none is installed; vectors are then absent and search uses full text.
+        fits: the embedder was compared with what made the stored vectors.
     """
 
     graph: Graph
@@ -31,6 +33,7 @@ class Runtime:
     extractor: Extractor
     decider: Decider
     thresholds: Thresholds = DEFAULT
+    fits: bool = False
     _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
         default_factory=WeakValueDictionary
     )
@@ -38,11 +41,23 @@ class Runtime:
     async def embed(
         self, texts: Sequence[str], *, query: bool = False
     ) -> tuple[list[Vector | None], str | None]:
-        """A vector per text, or None for all and the reason in words."""
+        """A vector per text, or None for all and the reason in words.
+
+        Raises:
+            DimensionError, EmbedderMismatchError: the stored vectors are another embedder's.
+        """
         if self.embedder is None:
             return [None] * len(texts), NO_EMBEDDER
         try:
+            if not self.fits:
+                # Here and not at the start: who only reads facts needs no embedder at all.
+                if not self.embedder.dimension:
+                    await self.embedder.embed(["dimension"])  # some tell it only by working
+                await schema.migrate(self.graph, self.embedder.model, self.embedder.dimension)
+                self.fits = True
             return list(await self.embedder.embed(texts, query=query)), None
+        except EmbedderMismatchError:
+            raise
         except EmbeddingError as error:
             log.warning("embedder failed: %s", error.code)
             return [None] * len(texts), f"embedder: {error.message}"

@@ -11,7 +11,7 @@ from engram_graph.models.decisions import Decision, Judgement, RequestLog
 from engram_graph.models.facts import Extracted, Fact, Link, Message, Vector
 from engram_graph.rules.questions import RELATION, SECOND
 from engram_graph.rules.text import namespace_key, search_text, turn_text
-from engram_graph.vocabulary import PREDICATES, ClosedReason
+from engram_graph.vocabulary import NEGATED, PREDICATES, ClosedReason
 
 Row = dict[str, Any]
 _FACT_FIELDS = frozenset(Fact.model_fields)
@@ -112,9 +112,9 @@ def is_candidate(valid_until: datetime | None, reason: ClosedReason | None) -> b
     return valid_until is None or reason is ClosedReason.BELIEF
 
 
-def neo4j_type(predicate: str) -> str:
-    """The relationship type of a predicate; only names of the vocabulary pass."""
-    return PREDICATES[predicate].neo4j_type
+def edge_type(fact: Fact) -> str:
+    """The relationship type of a fact's typed edge; only names of the vocabulary pass."""
+    return NEGATED if fact.negated else PREDICATES[fact.predicate].neo4j_type
 
 
 def link_parameters(item: Link) -> Row:

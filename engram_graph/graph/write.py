@@ -88,7 +88,8 @@ async def surroundings(
         known = await tx.run(load("write")["known_entities"], keys=list(named), **params)
         rows = await tx.run(
             load("write")["candidates"],
-            type=records.neo4j_type(predicate),
+            predicate=predicate,
+            type=PREDICATES[predicate].neo4j_type,
             embedding=embedding,
             near=thresholds.near,
             related=thresholds.related,
@@ -178,7 +179,7 @@ async def _write(tx: Tx, plan: WritePlan) -> None:
             write["create_fact"],
             subject_key=plan.fact.subject_key,
             object_key=plan.fact.object_key,
-            type=records.neo4j_type(plan.fact.predicate),
+            type=records.edge_type(plan.fact),
             properties=records.fact_properties(plan.fact, plan.embedding),
             message_id=plan.message_id,
             mentions=list(plan.mentions),
@@ -308,7 +309,7 @@ async def import_facts(
             "id": fact.id,
             "subject_key": fact.subject_key,
             "object_key": fact.object_key,
-            "type": records.neo4j_type(fact.predicate),
+            "type": records.edge_type(fact),
             "properties": records.fact_properties(fact, vector),
             "decision": decision,
         }

@@ -17,7 +17,7 @@ from engram_graph.graph.queries import NamedQuery, load, migrations, parse
 from engram_graph.models.decisions import Judgement, RequestLog
 from engram_graph.models.facts import Fact, Message
 from engram_graph.rules.text import lucene_query, namespace_key
-from engram_graph.vocabulary import PREDICATES, Outcome, Role
+from engram_graph.vocabulary import NEGATED, PREDICATES, Outcome, Role
 
 STEMS = sorted(path.stem for path in queries.cypher_folder().glob("*.cypher"))
 ALL = [(stem, query) for stem in STEMS for query in load(stem).values()]
@@ -173,7 +173,10 @@ def test_each_predicate_has_a_constraint_for_its_edges() -> None:
     )
     found = [re.fullmatch(pattern, statement) for statement in typed.statements]
     pairs = [match.groups() for match in found if match]
-    assert pairs == [(p.name, p.neo4j_type) for p in PREDICATES.values()]
+    assert pairs == [
+        *((p.name, p.neo4j_type) for p in PREDICATES.values()),
+        ("negated", NEGATED),
+    ]
 
 
 # -- on the server --------------------------------------------------------------------------------
@@ -284,6 +287,8 @@ def values(query: NamedQuery) -> dict[str, Any]:
         "rare_min": 5,
         "rare_keys": ["rome", "ann"],
         "type": "LIVES_IN",
+        "predicate": "lives_in",
+        "begins": now(),
         "subject_key": "ann",
         "object_key": "rome",
         "message_id": "m",

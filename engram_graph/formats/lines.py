@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from engram_graph import clock
 from engram_graph.errors import InputError
-from engram_graph.evaluation.datasets import is_locomo, parse_locomo
+from engram_graph.formats.locomo import is_locomo, parse_locomo
 from engram_graph.vocabulary import Role, predicate
 
 MAX_LINE_BYTES = 16 * 1024 * 1024

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from engram_graph.errors import InputError
-from engram_graph.evaluation.datasets import (
+from engram_graph.evaluation.recall import EvidenceRecall, evidence_recall
+from engram_graph.formats.locomo import (
     is_locomo,
     load_locomo,
     parse_locomo,
     session_time,
 )
-from engram_graph.evaluation.recall import EvidenceRecall, evidence_recall
 
 SAMPLE: dict[str, Any] = {
     "sample_id": "conv-1",

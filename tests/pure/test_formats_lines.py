@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram_graph import ingest_formats
 from engram_graph.errors import InputError
-from engram_graph.ingest_formats import FactItem, MessageItem, read_items
+from engram_graph.formats import lines as ingest_formats
+from engram_graph.formats.lines import FactItem, MessageItem, read_items
 from engram_graph.vocabulary import Role
 
 LOCOMO = {

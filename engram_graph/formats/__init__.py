@@ -1,0 +1,1 @@
+"""Files that come in: JSON lines of messages or facts, and LoCoMo."""
