@@ -135,7 +135,10 @@ async def test_vector_indexes_are_exact_and_filter_inside(blank: Graph) -> None:
         "RETURN name, properties, options.indexConfig AS config ORDER BY name"
     )
     assert [(row["name"], row["properties"]) for row in rows] == [
-        ("fact_vector", ["embedding", "namespace", "open", "candidate"]),
+        (
+            "fact_vector",
+            ["embedding", "namespace", "open", "candidate", "valid_from", "valid_until"],
+        ),
         ("message_vector", ["embedding", "namespace"]),
     ]
     for row in rows:
