@@ -105,12 +105,16 @@ PREFIXED = re.compile(
     r"|AGE-SECRET-KEY-1[A-Z0-9]{40,80})(?![A-Za-z0-9])"
 )
 DIGITS = re.compile(r"(?<!\d)[0-9](?:[ \u00a0.\u2010\u2011-]?[0-9]){12,47}(?![0-9])")
+# Random digits that may pass a card's check sum: ids, and the decimals of a computed number.
+NO_CARD = re.compile(
+    r"(?i)\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|\b[0-9]{1,3}\.[0-9]{10,40}\b"
+)
 KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
 KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
 PATTERNS = (
     *(p for _, p in SPOKEN),
     *(p for _, p in BESIDE),
-    *(CHANGED, BEFORE, CJK, ASSIGNED, FLAG, URL, HEADER, JWT, PREFIXED, DIGITS),
+    *(CHANGED, BEFORE, CJK, ASSIGNED, FLAG, URL, HEADER, JWT, PREFIXED, DIGITS, NO_CARD),
     *(KEY_BEGIN, KEY_END),
 )
 

@@ -258,3 +258,12 @@ def test_redaction_is_idempotent_and_complete(text: str) -> None:
 def test_any_mixed_password_is_found(word: str, number: int, sign: str) -> None:
     secret = f"{word.capitalize()}{number}{sign}Q"
     assert secret not in redact(f"The password for the boat is {secret}, thanks.")[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["id 01a229f1-4539-1488-0343-6467ecd00000 of a request", "ratio 0.4539148803436467"],
+)
+def test_ids_and_decimals_are_no_cards(text: str) -> None:
+    assert redact("card 4539 1488 0343 6467")[1]  # the same digits, on a card
+    assert redact(text) == (text, ())
