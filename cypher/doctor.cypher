@@ -74,6 +74,7 @@ MATCH (f:Fact)
 WHERE f.namespace = namespace AND f.predicate IS NOT NULL
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
+WITH DISTINCT f, s, o  // both ends known: a hub is not walked once for each of its facts
 MATCH (s)-[r]->(o)
 WHERE r.fact_id = f.id
   AND any(name IN ['namespace', 'predicate', 'text', 'belief', 'tentative', 'disputed', 'negated',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from datetime import date, datetime
 from types import TracebackType
 from typing import Any, Self
@@ -18,6 +19,7 @@ from engram_graph.settings import Settings
 from engram_graph.wiring import Progress, open_runtime
 
 Moment = datetime | date | str
+log = logging.getLogger(__name__)
 
 
 class Connection:
@@ -64,6 +66,8 @@ class Connection:
                 self._worker.cancel()
                 await asyncio.gather(self._worker, return_exceptions=True)
                 self._worker = None
+            if self._failure is not None:  # nobody called flush
+                log.error("a message is unfinished, resume it: %r", self._failure)
         finally:
             if self._runtime is not None:
                 await self._runtime.aclose()

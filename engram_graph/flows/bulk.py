@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 from engram_graph import clock
@@ -43,50 +44,63 @@ async def import_facts(
 ) -> Imported:
     """Write facts as they are: no question is asked and nothing closes.
 
-    One message stands for the whole import. A fact's id derives from its content, so the same
-    facts again are left alone.
+    One message per speaker stands for the whole import; ``source_id`` and ``metadata`` of single
+    facts are not kept. A fact's id derives from its content: the same facts again are left alone.
     """
     if not given:
         return Imported()
     now = clock.now()
-    facts: dict[str, Fact] = {}
+    by_speaker: dict[str, dict[str, Fact]] = {}
+    seen: set[str] = set()
     for message, extracted in given:
         fact = _fact(message, extracted.drafts[0], now, runtime)
-        facts.setdefault(fact.id, fact)
-    source = clock.derived_id(namespace, _IMPORT, *sorted(facts))
+        if fact.id not in seen:
+            seen.add(fact.id)
+            by_speaker.setdefault(message.speaker, {})[fact.id] = fact
+    messages = stored = done = 0
+    for speaker, facts in by_speaker.items():
+        kept = await _import_message(runtime, namespace, speaker, facts, now)
+        items = list(facts.values())
+        for begin in range(0, len(items), _BATCH):
+            batch = items[begin : begin + _BATCH]
+            vectors, _ = await runtime.embed([fact.text for fact in batch])
+            rows = [
+                (fact, vector, _decision(fact, now))
+                for fact, vector in zip(batch, vectors, strict=True)
+            ]
+            stored += await write.import_facts(runtime.graph, kept.message, rows, now)
+            done += len(batch)
+            if progress:
+                progress(done, len(seen))
+        await write.set_status(runtime.graph, kept.message, MessageStatus.DONE)
+        messages += kept.created
+    return Imported(messages=messages, facts=stored, skipped=len(given) - stored)
+
+
+async def _import_message(
+    runtime: Runtime, namespace: str, speaker: str, facts: dict[str, Fact], now: datetime
+) -> write.Stored:
     message = Message(
         id=clock.new_id(),
         namespace=namespace,
         conversation=_IMPORT,
-        speaker=_IMPORT,
+        speaker=speaker,
         role=Role.SYSTEM,
         text=f"Import of {len(facts)} facts",
         said_at=now,
         recorded_at=now,
-        source_id=source,
+        source_id=clock.derived_id(namespace, _IMPORT, speaker, *sorted(facts)),
         status=MessageStatus.PENDING,
     )
     kept, _, _ = await write_flow.store(runtime, message, Extracted(extractor=_IMPORT))
-    stored = 0
-    items = list(facts.values())
-    for begin in range(0, len(items), _BATCH):
-        batch = items[begin : begin + _BATCH]
-        vectors, _ = await runtime.embed([fact.text for fact in batch])
-        rows = [
-            (fact, vector, _decision(fact, now))
-            for fact, vector in zip(batch, vectors, strict=True)
-        ]
-        stored += await write.import_facts(runtime.graph, kept.message, rows, now)
-        if progress:
-            progress(begin + len(batch), len(items))
-    await write.set_status(runtime.graph, kept.message, MessageStatus.DONE)
-    return Imported(messages=int(kept.created), facts=stored, skipped=len(given) - stored)
+    return kept
 
 
-def _fact(message: Message, draft: Draft, now: Any, runtime: Runtime) -> Fact:
+def _fact(message: Message, draft: Draft, now: datetime, runtime: Runtime) -> Fact:
     began = valid_from(draft, message)
     subject_key, object_key = entity_key(draft.subject), entity_key(draft.object)
     stated = is_stated(draft, message)
+    dated = stated or message.said_at != message.recorded_at  # else the start is this very call
     return Fact(
         id=clock.derived_id(
             message.namespace,
@@ -95,7 +109,7 @@ def _fact(message: Message, draft: Draft, now: Any, runtime: Runtime) -> Fact:
             object_key,
             normal_text(draft.text),
             str(draft.negated),
-            began.isoformat() if stated else "",
+            began.isoformat() if dated else "",
             draft.valid_until.isoformat() if draft.valid_until else "",
         ),
         namespace=message.namespace,
@@ -118,7 +132,7 @@ def _fact(message: Message, draft: Draft, now: Any, runtime: Runtime) -> Fact:
     )
 
 
-def _decision(fact: Fact, now: Any) -> dict[str, Any]:
+def _decision(fact: Fact, now: datetime) -> dict[str, Any]:
     return {
         "id": clock.derived_id(fact.id, "belief_start"),
         "namespace": fact.namespace,

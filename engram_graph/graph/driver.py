@@ -65,7 +65,7 @@ class Graph:
                 auth=(username, password),
                 connection_timeout=5.0,
                 connection_acquisition_timeout=20.0,
-                max_transaction_retry_time=15.0,
+                max_transaction_retry_time=6.0,
                 notifications_min_severity="OFF",
                 user_agent="engram_graph",
             )
