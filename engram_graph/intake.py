@@ -137,6 +137,12 @@ def many(namespace: str, items: Iterable[Mapping[str, Any]]) -> list[tuple[Messa
     Raises:
         InputError: naming the position (from 1) of the first bad one.
     """
+    if not isinstance(items, Iterable) or isinstance(items, (str, bytes, Mapping)):
+        raise InputError(
+            "facts must be a list of mappings",
+            hint='Such as [{"subject": "Ann", "predicate": "lives_in", "object": "Porto"}].',
+            field="facts",
+        )
     found = []
     for place, item in enumerate(items, 1):
         if not isinstance(item, Mapping):

@@ -6,8 +6,11 @@ a web handler may use it as it is.
 
 from __future__ import annotations
 
+import atexit
+import os
+import weakref
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
@@ -34,6 +37,7 @@ from engram_graph.ports import Decider, Embedder, Extractor
 from engram_graph.settings import Settings
 from engram_graph.wiring import Progress
 
+_running: weakref.WeakSet[Memory] = weakref.WeakSet()
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,6 +73,8 @@ class Memory:
             name="engram_graph"
         )
         self._portal: BlockingPortal | None = self._starting.__enter__()
+        self._process = os.getpid()
+        _running.add(self)
         try:
             self._memory = self._call(
                 _made,
@@ -381,12 +387,28 @@ class Memory:
         return self._memory
 
     def _call(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
-        assert self._portal is not None
+        if self._portal is None:
+            raise ConfigurationError("this Memory is closed", hint="Make a new one.")
+        if self._process != os.getpid():  # its thread has stayed behind: it would wait for ever
+            raise ConfigurationError(
+                "this Memory was made before the process was forked",
+                hint="Make a Memory in each process, after the fork.",
+            )
         return self._portal.call(function, *args)
 
     def _stop(self, error: BaseException | None = None) -> None:
         self._portal = None
+        _running.discard(self)
         self._starting.__exit__(type(error) if error else None, error, None)
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close what a program has left open. Later its thread is gone, and closing would wait for it
+    for ever."""
+    for memory in list(_running):
+        with suppress(Exception):
+            memory.close()
 
 
 async def _made(namespace: str | None, parts: dict[str, Any]) -> AsyncMemory:

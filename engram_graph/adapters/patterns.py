@@ -106,7 +106,8 @@ def drafts(message: Message, recent: Sequence[Message] = ()) -> list[Draft]:
         return []
     found: dict[tuple[str, str, str, bool], Draft] = {}
     before = "\n".join(turn.text[:2_000] for turn in recent if turn.speaker == message.speaker)
-    for sentence, plain in text_tools.sentences(message.text):
+    # A sentence told again says the same again: a log's million equal lines are read once.
+    for sentence, plain in dict.fromkeys(text_tools.sentences(message.text)):
         if not plain:
             continue
         whole = Clause(message, sentence, text_tools.plain(sentence))

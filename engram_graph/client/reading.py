@@ -75,18 +75,20 @@ class Reading(Connection):
         """One fact by its id.
 
         Raises:
-            NotFoundError: not in this namespace.
+            NotFoundError: not in this namespace. InputError: an id that none can be.
         """
         scope = self._scope(namespace)
+        clean_text(id, "id")
         return (await get_fact((await self.open()).graph, scope, id)).fact
 
     async def get_message(self, id: str, *, namespace: str | None = None) -> Message:  # noqa: A002
         """One message by its id.
 
         Raises:
-            NotFoundError: not in this namespace.
+            NotFoundError: not in this namespace. InputError: an id that none can be.
         """
         scope = self._scope(namespace)
+        clean_text(id, "id")
         return await get_message((await self.open()).graph, scope, id)
 
     async def facts(
@@ -111,6 +113,8 @@ class Reading(Connection):
         """
         scope = self._scope(namespace)
         limit = intake.whole_number(limit, 100, "limit", 1, 10_000)
+        if open is not None and not isinstance(open, bool):
+            raise InputError("open must be True, False or None", field="open")
         found = await graph_history.facts(
             (await self.open()).graph,
             scope,

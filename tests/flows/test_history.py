@@ -69,6 +69,15 @@ async def test_a_foreign_cursor_is_refused(memory: Any, cursor: Any) -> None:
         await memory.facts(cursor=cursor)
 
 
+async def test_what_no_id_or_filter_can_be_is_refused(memory: Any) -> None:
+    for call in (memory.get, memory.get_message, memory.explain):
+        for value in ("\ud800", "a\0", "", None, 3):
+            with pytest.raises(InputError):
+                await call(value)
+    with pytest.raises(InputError):
+        await memory.facts(open="yes")
+
+
 async def test_filters_narrow(memory: Any) -> None:
     await memory.remember("Ann", "owns", "a kite", said_at="2020-01-01")
     await memory.remember("Ann", "lives_in", "Bonn", said_at="2020-01-01")

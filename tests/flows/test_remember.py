@@ -445,6 +445,9 @@ async def test_one_bad_fact_leaves_nothing_of_all(memory: Any, decide: bool, bad
 async def test_nothing_to_import_is_nothing(memory: Any) -> None:
     assert (await memory.remember_many([], decide=False)).facts == 0
     assert (await memory.remember_many([])).facts == 0
+    for nonsense in (None, "Ann", ROWS[0]):
+        with pytest.raises(InputError):
+            await memory.remember_many(nonsense)
     assert (await memory.stats()).messages == 0
 
 

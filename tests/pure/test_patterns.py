@@ -269,6 +269,16 @@ def test_a_triple_is_given_once_per_message() -> None:
     assert len(read("I live in Graz. I live in Graz! I live in graz.")) == 1
 
 
+def test_a_sentence_told_again_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from engram_graph.adapters import patterns_text
+
+    looked_at: list[str] = []
+    whole = patterns_text.plain
+    monkeypatch.setattr(patterns_text, "plain", lambda text: looked_at.append(text) or whole(text))
+    assert [short(d) for d in read("I live in Porto.\nNo news.\n" * 500)] == ["I|lives_in|Porto"]
+    assert len(looked_at) < 10
+
+
 def test_gerunds_become_plain_verbs() -> None:
     # fmt: off
     pairs = {"buying": "buy", "making": "make", "running": "run", "moving": "move", "going": "go",
