@@ -90,8 +90,8 @@ CYPHER 25
 CALL db.awaitIndexes($seconds)
 
 // name: index_states
-// Indexes that are not ONLINE.
+// Those of the named indexes that are not ONLINE.
 CYPHER 25
 SHOW INDEXES YIELD name, state
-WHERE state <> 'ONLINE'
+WHERE state <> 'ONLINE' AND name IN $names
 RETURN name, state

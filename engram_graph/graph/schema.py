@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
+import time
 
 from engram_graph.errors import DimensionError, EmbedderMismatchError, SchemaError
 from engram_graph.graph.driver import Graph
@@ -11,6 +14,8 @@ from engram_graph.graph.queries import load, migrations
 log = logging.getLogger(__name__)
 DEFAULT_DIMENSION = 384  # of the packaged model; used while no embedder is installed
 _WAIT_SECONDS = 120
+_CREATED = re.compile(r"CREATE (?:CONSTRAINT|(?:FULLTEXT |VECTOR )?INDEX) (\w+)")
+_MAKE = ("create_fact_vectors", "create_message_vectors")
 _DROP = {"fact_vector": "drop_fact_vectors", "message_vector": "drop_message_vectors"}
 
 
@@ -58,8 +63,13 @@ async def dimensions(graph: Graph) -> dict[str, int]:
 
 
 async def offline_indexes(graph: Graph) -> dict[str, str]:
-    """Indexes that are not ONLINE → their state."""
-    rows = await graph.schema(load("schema")["index_states"])
+    """Our indexes that are not ONLINE → their state; those of others are none of our business."""
+    made = [
+        *(s for m in migrations() for s in m.statements),
+        *(load("schema")[n].text for n in _MAKE),
+    ]
+    names = [found[1] for text in made if (found := _CREATED.search(text))]
+    rows = await graph.schema(load("schema")["index_states"], names=names)
     return {row["name"]: row["state"] for row in rows}
 
 
@@ -69,15 +79,23 @@ async def _state(graph: Graph) -> tuple[int, str | None, int | None] | None:
 
 
 async def _make_vectors(graph: Graph, embedder: str | None, dimension: int) -> None:
-    for name in ("create_fact_vectors", "create_message_vectors"):
+    for name in _MAKE:
         await graph.schema(load("schema")[name], dimension=dimension)
-    await graph.schema(load("schema")["await_indexes"], seconds=_WAIT_SECONDS)
-    if broken := await offline_indexes(graph):
-        raise SchemaError(f"indexes are not online: {broken}", hint="See the server's log.")
+    await _wait_online(graph)
     for index, found in (await dimensions(graph)).items():
         if found != dimension:
             raise _wrong_dimension(index, dimension, found)
     await graph.write(load("schema")["record_embedder"], embedder=embedder, dimension=dimension)
+
+
+async def _wait_online(graph: Graph) -> None:
+    """Return when our indexes are ONLINE; another process may be making one anew meanwhile."""
+    deadline = time.monotonic() + _WAIT_SECONDS
+    await graph.schema(load("schema")["await_indexes"], seconds=_WAIT_SECONDS)
+    while broken := await offline_indexes(graph):
+        if "FAILED" in broken.values() or time.monotonic() > deadline:
+            raise SchemaError(f"indexes are not online: {broken}", hint="See the server's log.")
+        await asyncio.sleep(0.1)
 
 
 async def _change_embedder(
