@@ -108,7 +108,8 @@ class StoreUnavailableError(StoreError):
 
     code = "store_unavailable"
     default_hint = (
-        "Is the database running? `engram status` tells, `engram up` starts the embedded one."
+        "Is the database running? Check NEO4J_URI if it is set; else `engram status` tells and "
+        "`engram up` starts the embedded one."
     )
 
 

@@ -8,6 +8,7 @@ from datetime import date, datetime
 from types import TracebackType
 from typing import Any, Self
 
+from engram_graph.errors import ConfigurationError, ExtractionError
 from engram_graph.flows import write
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph.write import Stored
@@ -16,6 +17,7 @@ from engram_graph.models.results import Added
 from engram_graph.ports import Decider, Embedder, Extractor
 from engram_graph.rules.validate import clean_namespace, clean_text
 from engram_graph.settings import Settings
+from engram_graph.vocabulary import MessageStatus
 from engram_graph.wiring import Progress, open_runtime
 
 Moment = datetime | date | str
@@ -46,6 +48,7 @@ class Connection:
             "progress": progress,
         }
         self._runtime: Runtime | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._opening = asyncio.Lock()
         self._waiting: asyncio.Queue[Stored] = asyncio.Queue()
         self._worker: asyncio.Task[None] | None = None
@@ -53,21 +56,28 @@ class Connection:
 
     async def open(self) -> Runtime:
         """Connect now rather than at the first call."""
+        loop = asyncio.get_running_loop()
+        if self._runtime is not None and self._loop is not loop:
+            raise ConfigurationError(
+                "this client was opened in another event loop",
+                hint="Make one in each asyncio.run, or use Memory.",
+            )
         async with self._opening:
             if self._runtime is None:
                 self._runtime = await open_runtime(self.settings, **self._parts)
+                self._loop = loop
             return self._runtime
 
     async def aclose(self) -> None:
         """Finish what ``wait=False`` left, then close the connection."""
         try:
             if self._worker is not None:
-                await self._waiting.join()
-                self._worker.cancel()
-                await asyncio.gather(self._worker, return_exceptions=True)
-                self._worker = None
+                if not self._worker.done():
+                    await self._waiting.join()
+                await self._end_worker()
             if self._failure is not None:  # nobody called flush
-                log.error("a message is unfinished, resume it: %r", self._failure)
+                # Its kind only: the words of a fault may hold the message.
+                log.error("a message is unfinished, resume it: %s", type(self._failure).__name__)
         finally:
             if self._runtime is not None:
                 await self._runtime.aclose()
@@ -83,7 +93,15 @@ class Connection:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if isinstance(error, asyncio.CancelledError):
+            await self._end_worker()  # what is left for later is safe: ``resume`` finishes it
         await self.aclose()
+
+    async def _end_worker(self) -> None:
+        if self._worker is not None:
+            self._worker.cancel()
+            await asyncio.gather(self._worker, return_exceptions=True)
+            self._worker = None
 
     def _scope(self, namespace: str | None) -> str:
         return clean_namespace(namespace if namespace is not None else self.namespace)
@@ -99,7 +117,9 @@ class Connection:
         while True:
             stored = await self._waiting.get()
             try:
-                await write.process(await self.open(), stored)
+                added = await write.process(await self.open(), stored)
+                if added.message.status is MessageStatus.FAILED:
+                    raise ExtractionError(added.message.error or "the extractor failed")
             except Exception as error:  # kept for flush; the message itself is safe
                 self._failure = self._failure or error
             finally:

@@ -72,7 +72,9 @@ class Graph:
         except (ValueError, failures.ConfigurationError):
             raise ConfigurationError(
                 f"NEO4J_URI is not usable: {self.uri!r}",
-                hint="Such as bolt://localhost:7687 or neo4j+s://name.databases.neo4j.io",
+                hint="Leave the user and password to NEO4J_USERNAME and NEO4J_PASSWORD."
+                if self.uri != uri
+                else "Such as bolt://localhost:7687 or neo4j+s://name.databases.neo4j.io",
             ) from None
         self._bookmarks = neo4j.AsyncGraphDatabase.bookmark_manager()
 
@@ -167,7 +169,8 @@ class Graph:
         except failures.AuthError as error:
             raise ConfigurationError(
                 f"Neo4j at {self.uri} refused the user name or password",
-                hint="Check NEO4J_USERNAME and NEO4J_PASSWORD.",
+                hint="Check NEO4J_USERNAME and NEO4J_PASSWORD; of the embedded server, the file "
+                "that `engram status` names.",
             ) from error
         except (failures.ServiceUnavailable, failures.SessionExpired, OSError) as error:
             raise StoreUnavailableError(f"Neo4j at {self.uri} does not answer") from error

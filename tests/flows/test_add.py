@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import pytest
 from canonical import canonical
 from flow_fakes import AwayDecider, ScriptedDecider, ScriptedExtractor, broken, draft
 
-from engram_graph.errors import EngramError, InputError, StoreError
+from engram_graph.errors import (
+    ConfigurationError,
+    EngramError,
+    ExtractionError,
+    InputError,
+    StoreError,
+)
 from engram_graph.graph import write
 from engram_graph.graph.driver import Graph
+from engram_graph.memory import AsyncMemory
+from engram_graph.models.facts import Draft, Message
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]
@@ -144,6 +154,58 @@ async def test_flush_tells_what_failed_and_only_once(make_memory: Make) -> None:
     assert (await memory.get_message(first.message.id)).status == "pending"
     assert [one.message.id for one in await memory.resume()] == [first.message.id]
     assert (await memory.stats()).unfinished == 0
+
+
+async def test_flush_tells_of_a_failing_extractor(make_memory: Make) -> None:
+    memory = make_memory(extractor=ScriptedExtractor(broken(), []))
+    added = await memory.add("one", wait=False)
+    with pytest.raises(ExtractionError, match="no JSON"):
+        await memory.flush()
+    assert (await memory.get_message(added.message.id)).status == "failed"
+
+
+async def test_what_fails_unseen_is_logged_without_the_words(
+    make_memory: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = make_memory(extractor=ScriptedExtractor(ValueError("cannot read 'my diary'")))
+    await memory.add("my diary", wait=False)
+    await memory.aclose()
+    assert "resume" in caplog.text
+    assert "diary" not in caplog.text
+
+
+async def test_a_cancelled_block_does_not_wait_for_what_was_left(make_memory: Make) -> None:
+    busy = asyncio.Event()
+
+    class Slow(ScriptedExtractor):
+        async def extract(self, message: Message, recent: Any) -> list[Draft]:
+            busy.set()
+            await asyncio.sleep(600)
+            return []
+
+    async def block() -> None:
+        async with make_memory(extractor=Slow()) as memory:
+            await memory.add("one", wait=False)
+            await asyncio.sleep(600)
+
+    task = asyncio.create_task(block())
+    other = make_memory(extractor=ScriptedExtractor([]))
+    with anyio.fail_after(60):
+        await busy.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert len(await other.resume()) == 1
+
+
+def test_a_client_belongs_to_one_event_loop(settings: Any, namespace: str) -> None:
+    async def closing(memory: AsyncMemory) -> None:
+        await memory.stats()
+        with pytest.raises(ConfigurationError, match="event loop"):
+            await asyncio.to_thread(asyncio.run, memory.stats())
+        await memory.aclose()
+
+    asyncio.run(closing(AsyncMemory(namespace, settings=settings)))
 
 
 async def test_a_failing_extractor_leaves_the_message_for_resume(make_memory: Make) -> None:

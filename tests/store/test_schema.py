@@ -317,6 +317,13 @@ def test_a_uri_that_is_none(uri: str) -> None:
     assert "bolt://localhost:7687" in caught.value.hint
 
 
+def test_a_password_in_the_uri_is_told_where_to_go() -> None:
+    with pytest.raises(ConfigurationError, match="NEO4J_URI") as caught:
+        Graph("bolt://neo4j:pass-phrase-1@localhost:7687", "neo4j", "x")
+    assert "NEO4J_PASSWORD" in caught.value.hint
+    assert "pass-phrase-1" not in repr(caught.value.as_dict()) + str(caught.value)
+
+
 async def test_an_unknown_database_is_a_configuration_error(server: Any) -> None:
     graph = Graph(server.uri, server.username, server.password, "nowhere")
     try:
