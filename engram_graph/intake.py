@@ -21,6 +21,11 @@ CALLER = "caller"
 _CHAT_FIELDS = frozenset(
     {"role", "content", "name", "text", "speaker", "said_at", "source_id", "conversation"}
 ) | {"metadata"}
+# What LLM APIs put beside a message's text.
+_TOOL_FIELDS = frozenset(
+    {"tool_calls", "tool_call_id", "function_call", "refusal", "annotations", "audio", "id"}
+)
+_TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
 _FACT_FIELDS = frozenset(
     {"subject", "predicate", "object", "text", "negated", "valid_from", "valid_until", "said_at"}
 ) | {"conversation", "speaker", "role", "source_id", "metadata"}
@@ -40,22 +45,50 @@ class Correction:
     reason: str
 
 
-def chat(content: object) -> Sequence[Mapping[str, Any]]:
-    """A list in the chat format.
+def chat(content: object) -> list[dict[str, Any]]:
+    """Messages of a list in the chat format, as LLM APIs send and take it.
+
+    Content given in parts is joined from its texts; what carries no text (a call of a tool) is left
+    out; fields that belong to tools are dropped; a ``developer`` counts as ``system``.
 
     Raises:
-        InputError: not a list of mappings, or an empty one.
+        InputError: not a list of mappings, or nothing with a text in it.
     """
     if not isinstance(content, Sequence) or isinstance(content, (str, bytes)) or not content:
-        raise InputError(
-            "content must be a text or a list of messages",
-            hint='Such as "I live in Porto" or [{"role": "user", "content": "I live in Porto"}].',
-            field="content",
-        )
+        raise _no_chat("content must be a text or a list of messages")
+    found = []
     for place, item in enumerate(content, 1):
         if not isinstance(item, Mapping):
             raise InputError(f"message {place} is not a mapping", field="content", position=place)
-    return content
+        plain = {key: value for key, value in item.items() if key not in _TOOL_FIELDS}
+        if isinstance(plain.get("content"), Sequence) and not isinstance(plain["content"], str):
+            plain["content"] = "\n".join(_part_texts(plain["content"])) or None
+        if plain.get("role") == "developer":
+            plain["role"] = Role.SYSTEM.value
+        silent = plain.get("content") is None and plain.get("text") is None
+        if not (silent and ("content" in item or "text" in item)):
+            found.append(plain)
+    if not found:
+        raise _no_chat("no message has a text")
+    return found
+
+
+def _part_texts(parts: Sequence[Any]) -> list[str]:
+    return [
+        part["text"]
+        for part in parts
+        if isinstance(part, Mapping)
+        and part.get("type") in _TEXT_PARTS
+        and isinstance(part.get("text"), str)
+    ]
+
+
+def _no_chat(message: str) -> InputError:
+    return InputError(
+        message,
+        hint='Such as "I live in Porto" or [{"role": "user", "content": "I live in Porto"}].',
+        field="content",
+    )
 
 
 def message(namespace: str, item: Mapping[str, Any], defaults: Mapping[str, Any]) -> Message:

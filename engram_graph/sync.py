@@ -7,15 +7,12 @@ a web handler may use it as it is.
 from __future__ import annotations
 
 import atexit
-import os
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
-
-from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from engram_graph.client.base import Moment
 from engram_graph.errors import ConfigurationError
@@ -33,23 +30,13 @@ from engram_graph.models.results import (
     Stats,
     Timeline,
 )
+from engram_graph.portal import LoopThread, twin_of
 from engram_graph.ports import Decider, Embedder, Extractor
 from engram_graph.settings import Settings
 from engram_graph.wiring import Progress
 
 _running: weakref.WeakSet[Memory] = weakref.WeakSet()
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _same(method: Callable[..., Any]) -> Callable[[F], F]:
-    """Give a blocking method the words of its asynchronous twin."""
-
-    def decorate(function: F) -> F:
-        function.__doc__ = method.__doc__
-        return function
-
-    return decorate
 
 
 class Memory:
@@ -69,11 +56,7 @@ class Memory:
         progress: Progress | None = None,
     ) -> None:
         self._memory: AsyncMemory | None = None
-        self._starting: AbstractContextManager[BlockingPortal] = start_blocking_portal(
-            name="engram_graph"
-        )
-        self._portal: BlockingPortal | None = self._starting.__enter__()
-        self._process = os.getpid()
+        self._thread = LoopThread()
         _running.add(self)
         try:
             self._memory = self._call(
@@ -115,15 +98,15 @@ class Memory:
             self._stop(error)  # what still runs is cancelled, not waited for
         self.close()
 
-    @_same(AsyncMemory.aclose)
+    @twin_of(AsyncMemory.aclose)
     def close(self) -> None:
-        if self._portal is not None:
+        if not self._thread.stopped:
             try:
                 self._call(self._inner.aclose)
             finally:
                 self._stop()
 
-    @_same(AsyncMemory.open)
+    @twin_of(AsyncMemory.open)
     def open(self) -> None:
         self._call(self._inner.open)
 
@@ -157,7 +140,7 @@ class Memory:
         wait: bool = ...,
     ) -> list[Added]: ...
 
-    @_same(AsyncMemory.add)
+    @twin_of(AsyncMemory.add)
     def add(
         self,
         content: str | Sequence[Mapping[str, Any]],
@@ -186,7 +169,7 @@ class Memory:
             )
         )
 
-    @_same(AsyncMemory.remember)
+    @twin_of(AsyncMemory.remember)
     def remember(
         self,
         subject: str,
@@ -224,7 +207,7 @@ class Memory:
             )
         )
 
-    @_same(AsyncMemory.remember_many)
+    @twin_of(AsyncMemory.remember_many)
     def remember_many(
         self,
         facts: Iterable[Mapping[str, Any]],
@@ -239,7 +222,7 @@ class Memory:
             )
         )
 
-    @_same(AsyncMemory.correct)
+    @twin_of(AsyncMemory.correct)
     def correct(
         self,
         fact: Fact | str,
@@ -269,7 +252,7 @@ class Memory:
             )
         )
 
-    @_same(AsyncMemory.ingest)
+    @twin_of(AsyncMemory.ingest)
     def ingest(
         self,
         path: str | Path,
@@ -284,15 +267,15 @@ class Memory:
             )
         )
 
-    @_same(AsyncMemory.resume)
+    @twin_of(AsyncMemory.resume)
     def resume(self, *, namespace: str | None = None) -> list[Added]:
         return self._call(lambda: self._inner.resume(namespace=namespace))
 
-    @_same(AsyncMemory.flush)
+    @twin_of(AsyncMemory.flush)
     def flush(self) -> None:
         self._call(lambda: self._inner.flush())
 
-    @_same(AsyncMemory.search)
+    @twin_of(AsyncMemory.search)
     def search(
         self,
         query: str,
@@ -314,15 +297,15 @@ class Memory:
             )
         )
 
-    @_same(AsyncMemory.get)
+    @twin_of(AsyncMemory.get)
     def get(self, id: str, *, namespace: str | None = None) -> Fact:  # noqa: A002
         return self._call(lambda: self._inner.get(id, namespace=namespace))
 
-    @_same(AsyncMemory.get_message)
+    @twin_of(AsyncMemory.get_message)
     def get_message(self, id: str, *, namespace: str | None = None) -> Message:  # noqa: A002
         return self._call(lambda: self._inner.get_message(id, namespace=namespace))
 
-    @_same(AsyncMemory.facts)
+    @twin_of(AsyncMemory.facts)
     def facts(
         self,
         *,
@@ -350,31 +333,31 @@ class Memory:
             )
         )
 
-    @_same(AsyncMemory.iter_facts)
+    @twin_of(AsyncMemory.iter_facts)
     def iter_facts(self, **filters: Any) -> Iterator[Fact]:
         facts = self._inner.iter_facts(**filters)
         while (fact := self._call(_next, facts)) is not None:
             yield fact
 
-    @_same(AsyncMemory.history)
+    @twin_of(AsyncMemory.history)
     def history(
         self, subject: str, predicate: str | None = None, *, namespace: str | None = None
     ) -> Timeline:
         return self._call(lambda: self._inner.history(subject, predicate, namespace=namespace))
 
-    @_same(AsyncMemory.explain)
+    @twin_of(AsyncMemory.explain)
     def explain(self, fact: Fact | str, *, namespace: str | None = None) -> Explanation:
         return self._call(lambda: self._inner.explain(fact, namespace=namespace))
 
-    @_same(AsyncMemory.namespaces)
+    @twin_of(AsyncMemory.namespaces)
     def namespaces(self) -> list[NamespaceInfo]:
         return self._call(lambda: self._inner.namespaces())
 
-    @_same(AsyncMemory.stats)
+    @twin_of(AsyncMemory.stats)
     def stats(self, *, namespace: str | None = None) -> Stats:
         return self._call(lambda: self._inner.stats(namespace=namespace))
 
-    @_same(AsyncMemory.doctor)
+    @twin_of(AsyncMemory.doctor)
     def doctor(self, *, namespace: str | None = None, everywhere: bool = False) -> Report:
         return self._call(lambda: self._inner.doctor(namespace=namespace, everywhere=everywhere))
 
@@ -382,24 +365,16 @@ class Memory:
 
     @property
     def _inner(self) -> AsyncMemory:
-        if self._memory is None or self._portal is None:
+        if self._memory is None or self._thread.stopped:
             raise ConfigurationError("this Memory is closed", hint="Make a new one.")
         return self._memory
 
     def _call(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
-        if self._portal is None:
-            raise ConfigurationError("this Memory is closed", hint="Make a new one.")
-        if self._process != os.getpid():  # its thread has stayed behind: it would wait for ever
-            raise ConfigurationError(
-                "this Memory was made before the process was forked",
-                hint="Make a Memory in each process, after the fork.",
-            )
-        return self._portal.call(function, *args)
+        return self._thread.call(function, *args)
 
     def _stop(self, error: BaseException | None = None) -> None:
-        self._portal = None
         _running.discard(self)
-        self._starting.__exit__(type(error) if error else None, error, None)
+        self._thread.stop(error)
 
 
 @atexit.register

@@ -6,6 +6,7 @@ before a command runs.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -50,6 +51,9 @@ def _root(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     context.obj = Common(namespace, json, debug)
+    if not (debug or debugging()):
+        # What the driver tries again is no news; what fails in the end is told as an error.
+        logging.getLogger("neo4j").setLevel(logging.CRITICAL)
     if version:
         if json:
             Output(True).data({"version": __version__})

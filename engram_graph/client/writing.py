@@ -65,7 +65,8 @@ class Writing(Connection):
 
         Args:
             content: one text, or messages in the chat format: ``role``, ``content``, optional
-                ``name`` (the speaker), ``said_at``, ``source_id``, ``metadata``.
+                ``name`` (the speaker), ``said_at``, ``source_id``, ``metadata``. Content in parts
+                is joined; messages without any text (calls of tools) are left out.
             conversation: which chat; a namespace has one by default.
             speaker: who said it; by default ``user`` or the role's name.
             said_at: when (aware datetime, date or ISO text); now by default.

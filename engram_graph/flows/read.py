@@ -56,6 +56,7 @@ async def _facts(
     as_of: datetime | None,
 ) -> list[FactHit]:
     rows = await read.shortlist_facts(runtime.graph, namespace, vector, lucene, limit, as_of)
+    rows = [row for row in rows if not row.fact.never_held]
     by_id = {row.fact.id: row for row in rows}
     order = fuse(
         {
@@ -86,6 +87,8 @@ async def _facts(
             ),
         )
         for link in behind.get(fact_id, ()):
+            if link.fact.never_held:
+                continue
             found = by_id.get(link.fact.id)
             hits.setdefault(
                 link.fact.id,

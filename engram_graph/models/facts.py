@@ -146,6 +146,11 @@ class Fact(Record):
     archived_at: datetime | None = None
     version: int = 1
 
+    @property
+    def never_held(self) -> bool:
+        """Whether a correction by hand says that it was not true at any moment."""
+        return self.closed_reason is ClosedReason.CORRECTED and self.valid_until == self.valid_from
+
     def holds_at(self, moment: datetime) -> bool:
         """Whether ``moment`` lies in [valid_from, valid_until)."""
         return self.valid_from <= moment and (self.valid_until is None or moment < self.valid_until)

@@ -577,3 +577,22 @@ async def test_a_database_that_is_down_is_a_clear_error(settings: Any, namespace
     with pytest.raises(StoreUnavailableError, match="does not answer"):
         await memory.add("I own a cat")
     await memory.aclose()
+
+
+async def test_a_chat_as_llm_apis_have_it(memory: AsyncMemory) -> None:
+    done = await memory.add(
+        [
+            {"role": "developer", "content": "Be kind."},
+            {"role": "user", "content": [{"type": "text", "text": "I live in Cork."}]},
+            {"role": "assistant", "content": None, "tool_calls": [{"id": "x", "type": "function"}]},
+            {"role": "tool", "content": "rain", "tool_call_id": "x"},
+            {"role": "assistant", "content": "It rains in Cork.", "refusal": None},
+        ]
+    )
+    assert [one.message.role.value for one in done] == ["system", "user", "tool", "assistant"]
+    assert [fact.object for one in done for fact in one.facts] == ["Cork"]
+
+
+async def test_a_chat_without_a_word_is_refused(memory: AsyncMemory) -> None:
+    with pytest.raises(InputError, match="no message has a text"):
+        await memory.add([{"role": "assistant", "content": None, "tool_calls": []}])

@@ -10,6 +10,7 @@ import pytest
 
 from engram_graph.errors import EmbeddingError, InputError
 from engram_graph.graph.driver import Graph
+from engram_graph.memory import AsyncMemory
 from engram_graph.rules.render import FOOTER, HEADER, estimate_tokens
 
 pytestmark = pytest.mark.anyio
@@ -303,3 +304,12 @@ async def test_a_failing_embedder_is_told_and_loses_nothing(make_memory: Make) -
     assert len(added.facts) == 1
     recall = await memory.search("Bonn")
     assert (objects(recall), recall.degraded) == (["Bonn"], ("embedder: the model is gone",))
+
+
+async def test_what_a_correction_says_was_never_true_is_not_recalled(memory: AsyncMemory) -> None:
+    wrong = await memory.remember("Maya", "lives_in", "Berlin", valid_from="2019-01-01")
+    await memory.correct(wrong.facts[0], object="Bern", reason="misheard")
+    found = await memory.search("Where does Maya live?")
+    assert "Bern" in found.context
+    assert "Berlin" not in found.context
+    assert (await memory.history("Maya", "lives_in")).facts[0].closed_reason == "corrected"
