@@ -86,6 +86,13 @@ def _draft(old: Fact, change: Correction) -> Draft:
     begins = change.valid_from or old.valid_from
     if same and text == old.text and begins == old.valid_from and change.valid_until is None:
         raise InputError("the correction changes nothing", field="fact")
+    if change.valid_until is None and old.valid_until is not None and begins > old.valid_until:
+        raise InputError(
+            f"valid_from {begins.isoformat()} lies after the end of the fact, "
+            f"{old.valid_until.isoformat()}",
+            hint="Give valid_until as well, or remember a new fact.",
+            field="valid_from",
+        )
     if change.valid_until is not None and change.valid_until < begins:
         raise InputError(
             f"valid_until {change.valid_until.isoformat()} lies before {begins.isoformat()}",

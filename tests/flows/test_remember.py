@@ -483,3 +483,12 @@ async def test_a_late_arrival_finds_its_place_among_many(memory: Any) -> None:
     assert starts == sorted(starts)
     assert [fact.valid_until for fact in line.facts] == [*starts[1:], None]
     assert len(line.links) == 25
+
+
+async def test_a_correction_cannot_begin_after_the_end(memory: AsyncMemory) -> None:
+    past = await memory.remember(
+        "Ann", "lives_in", "Rome", valid_from="2019-01-01", valid_until="2022-01-01"
+    )
+    with pytest.raises(InputError, match="after the end"):
+        await memory.correct(past.facts[0], object="Riga", valid_from="2040-01-01")
+    assert len((await memory.facts(subject="Ann")).facts) == 1
