@@ -12,6 +12,7 @@ from flow_fakes import AwayDecider, ScriptedDecider
 
 from engram_graph.errors import EngramError, InputError, NotFoundError
 from engram_graph.graph.driver import Graph
+from engram_graph.memory import AsyncMemory
 from engram_graph.models.facts import Fact
 
 pytestmark = pytest.mark.anyio
