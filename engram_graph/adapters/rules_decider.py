@@ -14,9 +14,10 @@ from engram_graph.models.decisions import Answer, Ask, Question, Reply
 from engram_graph.models.facts import Draft, Fact
 from engram_graph.rules import questions as ask_about
 from engram_graph.rules.gates import one_valued
-from engram_graph.rules.names import entity_key, normal_text
-from engram_graph.vocabulary import TemporalStatus, Verdict
+from engram_graph.rules.names import USER, entity_key, normal_text
+from engram_graph.vocabulary import SUPERSEDING, TemporalStatus, Verdict
 
+_HEARSAY = 0.80  # likely, and below what a second phrasing must reach to close anything
 _HAPPENED = frozenset({TemporalStatus.CURRENT, TemporalStatus.PAST})
 _SMALL_WORDS = frozenset(
     {"a", "an", "the", "of", "in", "on", "at", "to", "for", "and", "or", "with"}
@@ -41,7 +42,7 @@ _COMES_TRUE: dict[str, frozenset[str] | None] = {
 
 
 class RulesDecider:
-    """Answers with certainty or not at all; the same question always gets the same answer."""
+    """Answers with certainty, or not at all, or (hearsay) likely; always the same to the same."""
 
     name = "rules"
     model = "rules-1"
@@ -62,8 +63,12 @@ class RulesDecider:
             if p is not None:
                 return Answer(question.id, {"yes": p, "no": 1.0 - p}, self.name)
         elif (label := _label(ask, question)) in question.options:
-            sure = {option: float(option == label) for option in question.options}
-            return Answer(question.id, sure, self.name)
+            p = _HEARSAY if label in SUPERSEDING and _is_hearsay(ask, question) else 1.0
+            answer = dict.fromkeys(question.options, 0.0)
+            if p < 1.0:
+                answer[Verdict.NEW.value] = 1.0 - p
+            answer[label] = p
+            return Answer(question.id, answer, self.name)
         return Answer(question.id, {}, self.name, fallback=True)
 
 
@@ -125,6 +130,17 @@ def relation(draft: Draft, old: Fact, *, late: bool = False) -> Verdict:
     replaces = _same_relation(draft, old) and one_valued(old.predicate)
     positive = not draft.negated and not old.negated
     return Verdict.UPDATE if replaces and positive and real and not bygone else Verdict.NEW
+
+
+def _is_hearsay(ask: Ask, question: Question) -> bool:
+    """Whether a third person says otherwise than the subject has said of themselves.
+
+    The unnamed ``user`` is whose memory this is, and is taken at their word.
+    """
+    speaker, old = entity_key(ask.speaker), question.candidate
+    if old is None or speaker in (old.subject_key, USER):
+        return False
+    return any(entity_key(name) == old.subject_key for name in question.told_by)
 
 
 def fulfils(draft: Draft, plan: Fact) -> bool:

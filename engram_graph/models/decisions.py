@@ -20,6 +20,7 @@ class Question:
         candidate: the fact compared with, for questions on a pair.
         options: the choice's labels in their fixed order.
         version: of the wording; part of each decision.
+        told_by: who stated the candidate.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Question:
     candidate: Fact | None = None
     options: tuple[str, ...] = ()
     version: int = 1
+    told_by: frozenset[str] = frozenset()
 
     @property
     def id(self) -> str:

@@ -36,7 +36,7 @@ def first_questions(s: Situation) -> tuple[Question, ...]:
         own = [ask.WORTH, ask.KIND, ask.TEMPORAL, ask.EDGE_TYPE, ask.DURABILITY, ask.SENSITIVITY]
     pairs: list[Question] = []
     for candidate in s.asked:
-        pairs.append(question(ask.RELATION, candidate.fact))
+        pairs.append(question(ask.RELATION, candidate.fact, candidate.speakers))
         pairs.append(question(ask.SAME_ATTRIBUTE, candidate.fact))
         if s.may_be_fulfilled(candidate.fact):
             pairs.append(question(ask.PLAN_FULFILLED, candidate.fact))
@@ -59,7 +59,7 @@ def second_questions(s: Situation, reply: Reply) -> tuple[Question, ...]:
         verdict, refusal = first_refusal(s, fact, candidate, reply)
         superseding = verdict in SUPERSEDING and refusal not in FIRST_REFUSALS
         if superseding and needs_second(verdict, candidate.fact):
-            wanted.append(question(ask.SECOND, candidate.fact))
+            wanted.append(question(ask.SECOND, candidate.fact, candidate.speakers))
     return tuple(wanted)
 
 

@@ -53,11 +53,13 @@ _NOULS = (WORTH, SAME_ATTRIBUTE, PLAN_FULFILLED, RELEVANT, SAME_FACT, WORTH_SENT
 NAMES: tuple[str, ...] = (*_OPTIONS, *_NOULS)
 
 
-def question(name: str, candidate: Fact | None = None) -> Question:
-    """The question ``name``, about ``candidate`` when it is one on a pair."""
+def question(
+    name: str, candidate: Fact | None = None, told_by: frozenset[str] = frozenset()
+) -> Question:
+    """The question ``name``, about ``candidate`` (stated by ``told_by``) when it is on a pair."""
     if name in _NOULS:
-        return Question(name, "noul", candidate)
-    return Question(name, "choice", candidate, _OPTIONS[name])
+        return Question(name, "noul", candidate, told_by=told_by)
+    return Question(name, "choice", candidate, _OPTIONS[name], told_by=told_by)
 
 
 def question_id(name: str, candidate_id: str) -> str:

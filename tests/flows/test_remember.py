@@ -493,3 +493,20 @@ async def test_a_correction_cannot_begin_after_the_end(memory: AsyncMemory) -> N
     with pytest.raises(InputError, match="after the end"):
         await memory.correct(past.facts[0], object="Riga", valid_from="2040-01-01")
     assert len((await memory.facts(subject="Ann")).facts) == 1
+
+
+async def test_hearsay_does_not_close_what_somebody_said_of_themselves(memory: AsyncMemory) -> None:
+    await memory.add("I live in Lisbon.", speaker="Ana", said_at="2025-01-01")
+    heard = await memory.add("Ana lives in Rome.", speaker="Mallory", said_at="2025-02-01")
+    assert not heard.closed
+    assert heard.facts[0].tentative
+    open_now = {f.object: f.belief for f in (await memory.facts(subject="Ana", open=True)).facts}
+    assert open_now == {"Lisbon": 0.98, "Rome": 0.5}
+    said = await memory.explain(heard.facts[0])
+    pair = [d for d in said.decisions if d.question == "relation_to_candidate"]
+    assert [(d.chosen, d.p, d.outcome) for d in pair] == [("update", 0.8, "unconfirmed")]
+    # She herself is believed, and so is whose memory it is.
+    own = await memory.add("I live in Porto.", speaker="Ana", said_at="2025-03-01")
+    assert {fact.object for fact in own.closed} == {"Lisbon", "Rome"}
+    given = await memory.remember("Ana", "lives_in", "Faro", said_at="2025-04-01")
+    assert [fact.object for fact in given.closed] == ["Porto"]
