@@ -39,6 +39,8 @@ class EngramError(Exception):
         self.message = message
         self.hint = hint or self.default_hint
         self.details = details
+        if self.hint:
+            self.add_note(f"Hint: {self.hint}")  # a traceback shows it too
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.message, self.hint, self.details))
@@ -72,7 +74,8 @@ class MissingExtraError(ConfigurationError):
     def __init__(self, message: str, *, extra: str = "", hint: str = "", **details: object) -> None:
         super().__init__(
             message,
-            hint=hint or f"Install it with: pip install 'engram-graph[{extra}]'",
+            hint=hint
+            or f"Install it with: pip install 'engram-graph[{extra}]' (in a clone: '.[{extra}]')",
             extra=extra,
             **details,
         )

@@ -113,7 +113,8 @@ async def _change_embedder(
     else:
         raise EmbedderMismatchError(
             f"stored vectors were made by {old!r}, the embedder in use is {embedder!r}",
-            hint=f"Set ENGRAM_EMBEDDING_MODEL to {old!r}, or use another database.",
+            hint="Use the embedder that made them (ENGRAM_EMBEDDER and ENGRAM_EMBEDDING_MODEL; unset "
+            "means the packaged one), or another database.",
         )
 
 
