@@ -1,0 +1,136 @@
+"""From an ``Ask`` to what is sent: one state, and every question in words with a neutral id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from engram_graph.models.decisions import Ask, Question
+from engram_graph.models.facts import Fact
+from engram_graph.questions.wording import WORDINGS, Part
+from engram_graph.rules.text import encodable
+
+MAX_MESSAGE_CHARS = 6_000
+"""Of a longer message the part round the fact's quote is sent, else its beginning."""
+MAX_FACT_CHARS = 2_000
+State = dict[str, str | dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """One question as it is sent.
+
+    Attributes:
+        id: ``q1``, ``q2``, …: it tells a model nothing. Numbered over the whole ``Ask``.
+        criteria: option → description, in the question's fixed order; of a noul true and false.
+        known: where the state holds the fact compared with (``known_1``); empty without one.
+        reads: the other parts of the state it points at.
+    """
+
+    id: str
+    question: Question
+    instructions: str
+    criteria: dict[str, str]
+    known: str
+    reads: tuple[Part, ...]
+
+
+def worded(ask: Ask) -> tuple[Worded, ...]:
+    """The questions of ``ask`` that have a wording, in their order.
+
+    Left out are those without one: an unknown name, an unknown option, another version, or a
+    question on a pair without its candidate.
+    """
+    known: dict[str, str] = {}
+    found = []
+    for number, question in enumerate(ask.questions, 1):
+        path = ""
+        if question.candidate is not None:
+            path = known.setdefault(question.candidate.id, f"known_{len(known) + 1}")
+        if (item := _worded(f"q{number}", question, path)) is not None:
+            found.append(item)
+    return tuple(found)
+
+
+def _worded(wire_id: str, question: Question, known: str) -> Worded | None:
+    wording = WORDINGS.get(question.name)
+    if wording is None or wording.version != question.version:
+        return None
+    options = ("true", "false") if question.type == "noul" else question.options
+    if not set(options) <= set(wording.criteria) or not options:
+        return None
+    if not known and "{known}" in wording.instructions:
+        return None
+    instructions, texts = wording.filled(known)
+    criteria = {option: texts[option] for option in options}
+    return Worded(wire_id, question, instructions, criteria, known, wording.reads)
+
+
+def state(ask: Ask, items: Sequence[Worded]) -> State:
+    """What ``items`` point at, and nothing else; every value is text."""
+    parts = {part for item in items for part in item.reads}
+    made: State = {}
+    if "query" in parts:
+        made["query"] = encodable(ask.message[:MAX_MESSAGE_CHARS])
+    if "new_fact" in parts:
+        made["new_fact"] = {
+            "text": _short(ask.draft.text),
+            "subject": _short(ask.draft.subject),
+            "object": _short(ask.draft.object),
+            "valid_from": _day(ask.valid_from),
+        }
+    if "message" in parts:
+        made["message"] = {
+            "speaker": _short(ask.speaker),
+            "role": encodable(str(ask.role)),
+            "text": encodable(_round(ask.message, ask.draft.quote)),
+        }
+    for item in items:
+        if item.question.candidate is not None and item.known not in made:
+            made[item.known] = _known(item.question.candidate)
+    return made
+
+
+def halves(items: Sequence[Worded]) -> tuple[list[Worded], list[Worded]]:
+    """Two parts of a request that is too large; questions on one candidate stay together.
+
+    With a single candidate, or none, the questions themselves are parted.
+    """
+    groups: dict[str, list[Worded]] = {}
+    for item in items:
+        groups.setdefault(item.known, []).append(item)
+    units = list(groups.values()) if len(groups) > 1 else [[item] for item in items]
+    middle = (len(units) + 1) // 2
+    first, second = units[:middle], units[middle:]
+    return [item for unit in first for item in unit], [item for unit in second for item in unit]
+
+
+def _known(fact: Fact) -> dict[str, str]:
+    shown = {
+        "text": _short(fact.text),
+        "subject": _short(fact.subject),
+        "object": _short(fact.object),
+        "valid_from": _day(fact.valid_from),
+    }
+    if fact.valid_until is not None:
+        shown["valid_until"] = _day(fact.valid_until)
+    return shown
+
+
+def _round(message: str, quote: str | None) -> str:
+    """At most ``MAX_MESSAGE_CHARS`` of ``message``, with ``quote`` in the middle if it has it."""
+    if len(message) <= MAX_MESSAGE_CHARS:
+        return message
+    at = message.find(quote) if quote else -1
+    spare = max(MAX_MESSAGE_CHARS - len(quote or ""), 0)
+    start = min(max(at - spare // 2, 0), len(message) - MAX_MESSAGE_CHARS)
+    return message[start : start + MAX_MESSAGE_CHARS]
+
+
+def _short(text: str) -> str:
+    return encodable(text[:MAX_FACT_CHARS])
+
+
+def _day(moment: datetime) -> str:
+    return moment.date().isoformat()
