@@ -113,8 +113,8 @@ async def _change_embedder(
     else:
         raise EmbedderMismatchError(
             f"stored vectors were made by {old!r}, the embedder in use is {embedder!r}",
-            hint="Use the embedder that made them (ENGRAM_EMBEDDER and ENGRAM_EMBEDDING_MODEL; unset "
-            "means the packaged one), or another database.",
+            hint=f"Use {old!r} (ENGRAM_EMBEDDER, ENGRAM_EMBEDDING_MODEL; unset means the packaged "
+            "model), or another database.",
         )
 
 
