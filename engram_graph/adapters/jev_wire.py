@@ -231,17 +231,16 @@ def _no_constant(name: str) -> NoReturn:
 
 def _told(raw: bytes) -> tuple[str, str]:
     """What a failure's body says, and its ``error_type``; either may be empty."""
+    plain = _one_line(raw.decode("utf-8", "replace"))
     try:
         body = _json(raw)
     except DecisionInvalidError:
-        return _one_line(raw[: 4 * _EXCERPT].decode("utf-8", "replace")), ""
+        return plain, ""
     if not isinstance(body, dict):
-        return _one_line(raw[: 4 * _EXCERPT].decode("utf-8", "replace")), ""
+        return plain, ""
     detail, error = body.get("detail"), body.get("error")
     kind = _field(detail, "error_type") or _field(error, "error_type")
-    said = (_words(error) or _words(body.get("message")) or _words(detail) or kind) or _one_line(
-        raw[: 4 * _EXCERPT].decode("utf-8", "replace")
-    )
+    said = _words(error) or _words(body.get("message")) or _words(detail) or kind or plain
     if not kind and (upstream := _UPSTREAM.match(said)):  # a router repeats what it was told
         return _one_line(said), _told(upstream[2].encode())[1]
     return _one_line(said), kind

@@ -111,8 +111,8 @@ def server() -> JevServer:
 @pytest.fixture
 def jev(server: JevServer, clock: FakeTime) -> Callable[..., JevDecider]:
     def make(**options: Any) -> JevDecider:
-        given = {"transport": server.transport, "timing": clock.timing, "rate_per_s": 1e6}
-        return JevDecider(**({"api_key": KEY} | given | options))
+        given: dict[str, Any] = {"api_key": KEY, "transport": server.transport}
+        return JevDecider(**(given | {"timing": clock.timing, "rate_per_s": 1e6} | options))
 
     return make
 

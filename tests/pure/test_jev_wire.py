@@ -372,6 +372,8 @@ def test_too_large_is_told_apart(status: int, body: Any) -> None:
 def test_a_key_that_a_server_repeats_is_taken_out() -> None:
     error = wire.failure(401, b'{"error": "wrong: sk-1"}', request_id=None, secret="sk-1")
     assert error.message.endswith("wrong: ***")
+    error = wire.failure(500, b" " * 796 + b"sk-1", request_id=None, secret="sk-1")
+    assert error.message.endswith("500: ***")
 
 
 # Addresses
