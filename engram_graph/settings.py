@@ -51,6 +51,26 @@ class Settings(BaseSettings):
         validation_alias=_env("OPENAI_BASE_URL"),
         description="Any OpenAI-compatible server.",
     )
+    typesafe_api_key: SecretStr = Field(
+        SecretStr(""),
+        validation_alias=_env("TYPESAFE_API_KEY"),
+        description="Lets the decision model Jev decide; sent to the base URL and nowhere else.",
+    )
+    typesafe_base_url: str | None = Field(
+        None,
+        validation_alias=_env("TYPESAFE_BASE_URL"),
+        description="A compatible server; unset means Jev's own.",
+    )
+    typesafe_default_model: str | None = Field(
+        None,
+        validation_alias=_env("TYPESAFE_DEFAULT_MODEL"),
+        description="Version of Jev; unset means the one the thresholds are for.",
+    )
+    decider: Literal["auto", "rules", "jev"] = Field(
+        "auto",
+        validation_alias=_env("ENGRAM_DECIDER"),
+        description="auto: jev when TYPESAFE_API_KEY is set, else rules.",
+    )
     namespace: str | None = Field(
         None,
         validation_alias=_env("ENGRAM_NAMESPACE"),
@@ -93,7 +113,14 @@ class Settings(BaseSettings):
         description="Budget of Recall.context, in estimated tokens.",
     )
 
-    @field_validator("neo4j_uri", "openai_base_url", "namespace", mode="after")
+    @field_validator(
+        "neo4j_uri",
+        "openai_base_url",
+        "typesafe_base_url",
+        "typesafe_default_model",
+        "namespace",
+        mode="after",
+    )
     @classmethod
     def _blank_is_unset(cls, value: str | None) -> str | None:
         return (value.strip() or None) if value else None

@@ -106,10 +106,26 @@ def make_extractor(settings: Settings) -> Extractor:
 
 
 def make_decider(settings: Settings) -> Decider:
-    """The decider of ``settings``: rules, as long as no decision model is configured."""
-    from engram_graph.adapters.rules_decider import RulesDecider
+    """The decider of ``settings``: Jev with a key, else rules."""
+    key = settings.typesafe_api_key.get_secret_value().strip()
+    kind = settings.decider
+    if kind == "auto":
+        kind = "jev" if key else "rules"
+    if kind == "rules":
+        from engram_graph.adapters.rules_decider import RulesDecider
 
-    return RulesDecider()
+        return RulesDecider()
+    if not key:
+        raise ConfigurationError(
+            "TYPESAFE_API_KEY is not set", hint="Set it, or ENGRAM_DECIDER=rules."
+        )
+    from engram_graph.adapters import jev
+
+    return jev.JevDecider(
+        api_key=key,
+        base_url=settings.typesafe_base_url or jev.BASE_URL,
+        model=settings.typesafe_default_model or jev.MODEL,
+    )
 
 
 def _key(settings: Settings) -> str:

@@ -12,9 +12,10 @@ from engram_graph import clock
 from engram_graph.errors import ConflictError, DecisionError
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import write
-from engram_graph.models.decisions import Answer, Ask, Question, Reply
+from engram_graph.models.decisions import Ask, Question, Reply
 from engram_graph.models.facts import Draft, Fact, Message, Vector
 from engram_graph.models.plans import FactChange, WritePlan
+from engram_graph.rules.answers import failed, fallback_reply
 from engram_graph.rules.asking import first_questions, second_questions
 from engram_graph.rules.names import entity_key, normal_text, rare_entity_names
 from engram_graph.rules.plan import make_plan
@@ -135,7 +136,7 @@ async def _decide(
         return replace(plan, judgements=kept), twin.fact, []
     reply, reasons = await _ask(runtime, situation, first_questions(situation))
     second = None
-    if not reasons and (questions := second_questions(situation, reply)):
+    if not failed(reply) and (questions := second_questions(situation, reply)):
         second, more = await _ask(runtime, situation, questions)
         reasons += more
     return make_plan(situation, reply, second, clock.new_id), None, reasons
@@ -144,24 +145,21 @@ async def _decide(
 async def _ask(
     runtime: Runtime, situation: Situation, questions: tuple[Question, ...]
 ) -> tuple[Reply, list[str]]:
-    """The decider's reply; fallback answers and the reason when it failed."""
+    """The decider's reply, with fallbacks where it gave none, and what fell back, in words."""
+    asked = Ask(
+        draft=situation.draft,
+        valid_from=situation.valid_from,
+        speaker=situation.message.speaker,
+        role=situation.message.role,
+        message=situation.message.text,
+        questions=questions,
+    )
     try:
-        return await runtime.decider.ask(
-            Ask(
-                draft=situation.draft,
-                valid_from=situation.valid_from,
-                speaker=situation.message.speaker,
-                role=situation.message.role,
-                message=situation.message.text,
-                questions=questions,
-            )
-        ), []
+        reply = await runtime.decider.ask(asked)
     except DecisionError as error:
         log.warning("decider %s failed: %s", runtime.decider.name, error.code)
-        nothing = {q.id: Answer(q.name, {}, "fallback", fallback=True) for q in questions}
-        return Reply(nothing, "fallback", runtime.decider.name, error=error.code), [
-            f"decider: {error.code}"
-        ]
+        return fallback_reply(questions, error.code), [f"decider: {error.code}"]
+    return reply, [f"decider: {reply.error}"] if reply.error else []
 
 
 def valid_from(draft: Draft, message: Message) -> datetime:
