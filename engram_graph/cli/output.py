@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 _WIDE = 400  # columns when nobody's window limits them
+_EVERY = 2.0  # seconds between two lines of progress where no bar can be drawn
 
 
 class Output:
@@ -87,27 +89,33 @@ class Output:
     def bar(self, label: str, *, say: bool = True) -> Iterator[Progress]:
         """A progress bar on stderr, shown from the first report on.
 
-        Without a terminal there is one line at the start, if ``say``.
+        Without a terminal there is one line at the start, and how far it is every few seconds
+        after that, if ``say``.
         """
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
         from rich.progress import Progress as Bars
 
         if not self.stderr.is_terminal:
-            said = not say
+            last = None
 
             def tell(done: int, total: int) -> None:
-                nonlocal said
-                if not said:
-                    said = True
+                nonlocal last
+                now = time.monotonic()
+                if say and last is None:
                     self.note(f"{label} …")
+                elif say and last is not None and now - last >= _EVERY:
+                    self.note(f"{label}: {done}/{total}")
+                else:
+                    return
+                last = now
 
             yield tell
             return
         columns = (
+            SpinnerColumn(),  # moves also while one step takes long
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TimeRemainingColumn(),
         )
         bars = Bars(*columns, console=self.stderr, transient=True)
         task = None

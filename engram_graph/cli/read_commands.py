@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engram_graph.cli.output import one_line
-from engram_graph.cli.run import FAILED, OK, Run, command
+from engram_graph.cli.run import FAILED, OK, Run, command, listing
 
 if TYPE_CHECKING:
     from engram_graph.models.facts import Fact
@@ -122,13 +122,14 @@ async def history(
         return
     from engram_graph.cli import show
 
-    run.out.lines(show.timeline(found))
+    run.out.lines(show.timeline(found, memory.namespace or ""))
 
 
 async def explain(run: Run, fact_id: Annotated[str, typer.Argument(help="Id of a fact.")]) -> None:
     """Show everything behind a fact: sources, decisions with probabilities, chain, links."""
     async with run.memory() as memory:
-        found = await memory.explain(fact_id)
+        with listing(memory):
+            found = await memory.explain(fact_id)
     if run.json:
         run.out.data(found)
         return
@@ -147,13 +148,14 @@ async def get(
 
     async with run.memory() as memory:
         record: Fact | Message
-        try:
-            record = await memory.get(id)
-        except NotFoundError:
+        with listing(memory):
             try:
-                record = await memory.get_message(id)
+                record = await memory.get(id)
             except NotFoundError:
-                raise NotFoundError(f"no fact and no message {one_line(id)!r}") from None
+                try:
+                    record = await memory.get_message(id)
+                except NotFoundError:
+                    raise NotFoundError(f"no fact and no message {one_line(id)!r}") from None
     if run.json:
         run.out.data(record)
         return
@@ -196,7 +198,8 @@ async def stats(run: Run) -> None:
         return
     for name, value in found.model_dump(mode="json", exclude={"predicates"}).items():
         if value is not None:
-            run.out.line(f"{name:<16} {one_line(str(value))}")
+            shown = f"{value:,.1f}" if name.startswith("latency_ms") else str(value)
+            run.out.line(f"{name:<16} {one_line(shown)}")
     for predicate, count in found.predicates.items():
         run.out.line(f"  {predicate:<14} {count}")
 

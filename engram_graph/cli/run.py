@@ -6,6 +6,7 @@ import asyncio
 import functools
 import inspect
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -21,6 +22,7 @@ from engram_graph.errors import (
     EngramError,
     InputError,
     MissingExtraError,
+    NotFoundError,
     ScopeError,
 )
 
@@ -90,6 +92,16 @@ def fail(error: EngramError, out: Output, debug: bool) -> int:
         error.hint = _SCOPE_HINT
     out.error(error)
     return exit_code(error)
+
+
+@contextmanager
+def listing(memory: AsyncMemory) -> Iterator[None]:
+    """An id that is not there: the hint says what lists those that are."""
+    try:
+        yield
+    except NotFoundError as error:
+        error.hint = f"`engram facts -n {shlex.quote(memory.namespace or '')}` lists ids."
+        raise
 
 
 def trace(error: BaseException) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engram_graph.cli.run import FAILED, OK, Run, command
-from engram_graph.errors import ServerError
+from engram_graph.errors import MissingExtraError, ServerError
 
 if TYPE_CHECKING:
     from engram_graph.server import ServerInfo
@@ -45,9 +45,17 @@ def down(run: Run) -> None:
     """Stop the embedded Neo4j of this data folder."""
     from engram_graph.server import EmbeddedServer
 
-    if run.settings().neo4j_uri:
+    given = run.settings().neo4j_uri
+    if given:
         run.out.note(f"{_GIVEN}; this is about the embedded server.")
-    stopped = EmbeddedServer().down()
+    try:
+        stopped = EmbeddedServer().down()
+    except (MissingExtraError, ImportError) as error:
+        if not given:
+            raise
+        # Whoever brings a server of their own need not have what the embedded one needs.
+        run.out.note(f"Without the extra 'embedded' it cannot be looked for: {error}.")
+        stopped = False
     if run.json:
         run.out.data({"running": False, "stopped": stopped})
     else:
@@ -75,7 +83,9 @@ async def status(run: Run) -> int:
 
 def browser(
     run: Run,
-    only_print: Annotated[bool, typer.Option("--print", help="Print the address only.")] = False,
+    only_print: Annotated[
+        bool, typer.Option("--print", help="Print where it is and the login; open nothing.")
+    ] = False,
     show_password: Annotated[
         bool, typer.Option("--show-password", help="Print the password as well.")
     ] = False,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from engram_graph.cli.output import one_line
+from engram_graph.clock import now
 
 if TYPE_CHECKING:
     from engram_graph.models.decisions import Decision
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
     from engram_graph.models.results import Added, Explanation, Recall, Timeline
 
 _LONG = 500  # characters of one text in a list
+_ENDED = {
+    "belief": "ended: newer statement",
+    "superseded": "ended: newer statement",
+    "fulfilled": "fulfilled",
+    "corrected": "corrected by hand",
+    "stated": "ended as stated",
+}
+_MINUTE, _SECOND = timedelta(minutes=1), timedelta(seconds=1)
 
 
 def moment(value: datetime | None) -> str:
@@ -26,11 +35,34 @@ def moment(value: datetime | None) -> str:
     return day if (value.hour, value.minute, value.second) == (0, 0, 0) else f"{day} {value:%H:%M}Z"
 
 
+def interval(fact: Fact) -> str:
+    """Since when (until when) a fact holds.
+
+    A start that nobody stated is the day its message was ``said``, as in the lines for a prompt.
+    """
+    if fact.never_held:
+        return "never true"
+    start, end = fact.valid_from, fact.valid_until
+    said = "" if fact.valid_from_stated else "said "
+    if end is None:
+        return said + (start.date().isoformat() if said else moment(start))
+    if end - start < _MINUTE:
+        return f"{said}{_exact(start, end - start)} → {_exact(end, end - start)}"
+    day_only = said and start.date() != end.date()
+    return f"{said}{start.date().isoformat() if day_only else moment(start)} → {moment(end)}"
+
+
+def _exact(value: datetime, length: timedelta) -> str:
+    """A moment with the seconds (and parts of one) that tell a short interval's ends apart."""
+    return f"{value:%Y-%m-%d %H:%M:%S}{f'.{value:%f}' if length < _SECOND else ''}Z"
+
+
 def state(fact: Fact) -> str:
-    """What is not plain about a fact, such as ``closed: superseded``."""
+    """What is not plain about a fact, such as ``ended: newer statement``."""
     marks = []
     if fact.valid_until is not None:
-        marks.append(f"closed: {fact.closed_reason.value}" if fact.closed_reason else "closed")
+        ended = _ENDED[fact.closed_reason.value] if fact.closed_reason else "ended"
+        marks.append(ended.replace("ended", "ends") if fact.valid_until > now() else ended)
     if fact.temporal_status.value != "current":
         marks.append(fact.temporal_status.value)
     marks += [name for name in ("negated", "tentative", "disputed") if getattr(fact, name)]
@@ -38,22 +70,25 @@ def state(fact: Fact) -> str:
 
 
 def fact_line(fact: Fact, *, id: bool = True, triple: bool = False) -> Text:  # noqa: A002
-    """A fact on one line: since when (until when), what, whether it still holds, belief, id.
+    """A fact on one line: since when (until when), what, whether it still holds, id.
+
+    How much it is believed stands beside an open fact only: of one that ended, it says how sure
+    the memory is that it no longer holds, and would be read as doubt.
 
     Args:
         triple: name subject, predicate and object beside the sentence.
     """
     closed = fact.valid_until is not None
-    until = f" → {moment(fact.valid_until)}" if closed else ""
     line = Text()
-    line.append(f"{moment(fact.valid_from)}{until}  ", style="dim" if closed else "green")
+    line.append(f"{interval(fact)}  ", style="dim" if closed else "green")
     line.append(cut(fact.text), style="dim" if closed else "")
     if triple:
         relation = f"  {one_line(fact.subject)} -{fact.predicate}-> {one_line(fact.object)}"
         line.append(relation, style="cyan")
     if marks := state(fact):
         line.append(f"  [{marks}]", style="red" if closed else "yellow")
-    line.append(f"  belief {fact.belief:.2f}", style="dim")
+    if not closed:
+        line.append(f"  belief {fact.belief:.2f}", style="dim")
     if id:
         line.append(f"  {fact.id}", style="dim")
     return line
@@ -104,26 +139,52 @@ def recall(result: Recall) -> Iterator[Text | str]:
         yield Text("nothing found", style="dim")
 
 
-def timeline(result: Timeline) -> Iterator[Text | str]:
+def timeline(result: Timeline, namespace: str) -> Iterator[Text | str]:
     """A subject's facts by relation, oldest first, with what superseded what."""
     for predicate in dict.fromkeys(fact.predicate for fact in result.facts):
         yield Text(predicate, style="bold")
         for line in chain(result, predicate):
             yield Text("  ") + line
     if not result.facts:
-        yield Text("no facts", style="dim")
+        about = one_line(result.subject) + (f", {result.predicate}," if result.predicate else "")
+        yield Text(f"no facts about {about} in namespace {one_line(namespace)}", style="dim")
 
 
 def chain(result: Timeline, predicate: str | None = None) -> Iterator[Text]:
     """The facts of a timeline (of one relation), each with what superseded it."""
-    by_id = {fact.id: fact for fact in result.facts}
-    newer = {link.target: by_id[link.source] for link in result.links if link.source in by_id}
     for fact in result.facts:
         if predicate in (None, fact.predicate):
             line = fact_line(fact)
-            if after := newer.get(fact.id):
-                line.append(f"  superseded by: {one_line(after.object)}", style="dim")
+            line.append(successor(fact, result), style="dim")
             yield line
+
+
+def successor(fact: Fact, among: Timeline) -> str:
+    """What superseded a fact, or made a plan come true: its text, or the start of its id."""
+    newer = next((link.source for link in among.links if link.target == fact.id), None)
+    if newer is None:
+        return ""
+    text = next((cut(each.text) for each in among.facts if each.id == newer), newer[:8])
+    fulfilled = fact.closed_reason is not None and fact.closed_reason.value == "fulfilled"
+    return f"  {'fulfilled' if fulfilled else 'superseded'} by: {text}"
+
+
+def answer_line(fact: Fact, source: Message | None) -> Text:
+    """A fact as the answer to a question: what, and since when, said by whom, in which words."""
+    line = Text(f"→ {cut(fact.text)}", style="bold green")
+    if marks := state(fact):
+        line.append(f"  [{marks}]", style="yellow")
+    when = interval(fact)
+    if fact.valid_until is None:
+        when = f"since {when}" if fact.valid_from_stated else when
+    else:
+        when = when.removeprefix("said ")
+    if source is not None:
+        joint = " by" if when.startswith("said ") else ", said by"
+        quote = cut(fact.source_quote or source.text)
+        when += f'{joint} {one_line(source.speaker)}: "{quote}"'
+    line.append(f"  ({when})", style="dim")
+    return line
 
 
 def explanation(result: Explanation) -> Iterator[Text | str]:

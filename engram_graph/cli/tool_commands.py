@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,13 +12,15 @@ from engram_graph.cli.output import one_line
 from engram_graph.cli.run import FAILED, OK, Run, command
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from engram_graph.flows.runtime import Runtime
     from engram_graph.memory import AsyncMemory
-    from engram_graph.models.facts import Fact
-    from engram_graph.models.results import Recall
+    from engram_graph.models.facts import Fact, Message
+    from engram_graph.models.results import Recall, Timeline
 
 _PANEL = "Try and measure"
-_SHOWN = 3  # facts of an answer in the demo
+_SHOWN = 3  # facts of an answer in the demo, as JSON
 
 
 def register(app: typer.Typer) -> None:
@@ -43,7 +47,9 @@ async def demo(run: Run) -> int:
     unfinished = 0
     facts: set[str] = set()
     async with run.memory(namespace) as memory:
-        with run.out.bar("Adding the conversation") as progress:
+        await memory.open()  # a server may have to be fetched and started, with a bar of its own
+        with run.out.bar("Adding the messages") as progress:
+            progress(0, len(messages))
             for number, message in enumerate(messages, 1):
                 (result,) = await memory.add([message])
                 stored += not result.duplicate
@@ -56,7 +62,9 @@ async def demo(run: Run) -> int:
                 f"{len(facts)} facts"
             )
         for question in shipped.questions():
-            found = await memory.search(question["question"], mode="both", as_of=question["as_of"])
+            found = await memory.search(
+                question["question"], mode=question["mode"], as_of=question["as_of"]
+            )
             past = await _history(memory, found)
             run.out.degraded(found.degraded)
             answers.append(_answer(question, found, past))
@@ -85,7 +93,7 @@ async def demo(run: Run) -> int:
             }
         )
     else:
-        _show_where(run, namespace, url, queries)
+        _show_where(run, namespace, url, queries, embedded=not where)
     return FAILED if unfinished else OK
 
 
@@ -202,40 +210,64 @@ def _cell(value: object) -> str:
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-async def _history(memory: AsyncMemory, found: Recall) -> list[Fact]:
-    """What came before and after the first of the shown facts that has changed or ended."""
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """The facts about the same thing as the best hit, oldest first, and where they come from."""
+
+    facts: list[Fact]
+    among: Timeline
+    sources: dict[str, Message]
+
+
+async def _history(memory: AsyncMemory, found: Recall) -> _Past | None:
+    """What was true before and after of what the best hit says; None where no fact was found."""
     from engram_graph.vocabulary import PREDICATES
 
-    first: list[Fact] = []
-    for hit in found.facts[:_SHOWN]:
-        fact = hit.fact
-        past = await memory.history(fact.subject, fact.predicate)
-        same = [
-            each
-            for each in past.facts
-            if PREDICATES[fact.predicate].single or each.object_key == fact.object_key
-        ]
-        if len(same) > 1 or fact.valid_until is not None:
-            return same
-        first = first or same
-    return first
+    if not found.facts:
+        return None
+    best = found.facts[0].fact
+    past = await memory.history(best.subject)
+    related = [each for each in past.facts if each.predicate == best.predicate]
+    same = [each for each in related if each.object_key == best.object_key]
+    facts = related if PREDICATES[best.predicate].single or len(same) < 2 else same
+    sources = {}
+    for fact in facts:
+        for message in (await memory.explain(fact.id)).messages[:1]:
+            sources[fact.id] = message
+    return _Past(facts, past, sources)
 
 
-def _answer(question: dict[str, Any], found: Recall, past: list[Fact]) -> dict[str, Any]:
+def _answer(question: dict[str, Any], found: Recall, past: _Past | None) -> dict[str, Any]:
     from engram_graph.cli.read_commands import flat_recall
 
     flat = flat_recall(found)
     return {
         "question": question["question"],
         "as_of": question["as_of"],
+        "mode": question["mode"],
+        "found": str(_found(found, past)).removeprefix("→ "),
         "shows": question["shows"],
         "facts": flat["facts"][:_SHOWN],
         "turns": flat["turns"][:1],
-        "history": [fact.model_dump(mode="json") for fact in past],
+        "history": [fact.model_dump(mode="json") for fact in past.facts] if past else [],
     }
 
 
-def _show_answer(run: Run, question: dict[str, Any], found: Recall, past: list[Fact]) -> None:
+def _found(found: Recall, past: _Past | None) -> Text:
+    """The answer as the memory gave it: its best hit on one line."""
+    from rich.text import Text
+
+    from engram_graph.cli import show
+
+    if found.facts and past:
+        best = found.facts[0].fact
+        return show.answer_line(best, past.sources.get(best.id))
+    if found.turns:
+        return Text(f"→ {show.message_line(found.turns[0].message)}", style="bold green")
+    return Text("→ nothing found", style="red")
+
+
+def _show_answer(run: Run, question: dict[str, Any], found: Recall, past: _Past | None) -> None:
     from rich.text import Text
 
     from engram_graph.cli import show
@@ -243,16 +275,29 @@ def _show_answer(run: Run, question: dict[str, Any], found: Recall, past: list[F
     then = f" (as of {question['as_of']})" if question["as_of"] else ""
     run.out.line()
     run.out.line(Text(question["question"] + then, style="bold"))
+    run.out.line(_found(found, past))
     run.out.line(Text(question["shows"], style="italic"))
-    run.out.lines(Text("  ") + show.fact_line(hit.fact, id=False) for hit in found.facts[:_SHOWN])
-    run.out.lines(f"  said {show.message_line(hit.message)}" for hit in found.turns[:1])
-    if past:
-        first = past[0]
-        run.out.line(f"  history of {one_line(first.subject)}, {first.predicate}:")
-        run.out.lines(Text("    ") + show.fact_line(fact, id=False) for fact in past)
+    if past is None or len(past.facts) < 2:
+        return
+    first = past.facts[0]
+    run.out.line(f"  history of {one_line(first.subject)}, {first.predicate}:")
+    for fact in past.facts:
+        line = Text("    ") + show.fact_line(fact, id=False)
+        if source := past.sources.get(fact.id):
+            line.append(f"  told by {one_line(source.speaker)}", style="dim")
+        if fact.closed_reason is not None and fact.closed_reason.value == "fulfilled":
+            line.append(show.successor(fact, past.among), style="dim")
+        run.out.line(line)
 
 
-def _show_where(run: Run, namespace: str, url: str | None, queries: list[tuple[str, str]]) -> None:
+def _show_where(
+    run: Run,
+    namespace: str,
+    url: str | None,
+    queries: list[tuple[str, str]],
+    *,
+    embedded: bool,
+) -> None:
     from rich.text import Text
 
     run.out.line()
@@ -263,4 +308,7 @@ def _show_where(run: Run, namespace: str, url: str | None, queries: list[tuple[s
         run.out.line(f"// {what}")
         run.out.lines(query.splitlines())
     run.out.line()
-    run.out.line(f"Go on with: engram history Maya -n {namespace}, engram facts -n {namespace}")
+    quoted = shlex.quote(namespace)
+    run.out.line(f"Go on with: engram history Maya -n {quoted}, engram facts -n {quoted}")
+    if embedded:
+        run.out.line("Neo4j keeps running; stop it with: engram down")

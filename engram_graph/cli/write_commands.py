@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from engram_graph.cli.run import FAILED, OK, Run, command
+from engram_graph.cli.run import FAILED, OK, Run, command, listing
 from engram_graph.errors import InputError
 
 if TYPE_CHECKING:
     from engram_graph.models.results import Added
 
 _PANEL = "Write"
+_ERRORS = 10  # lines of a file that people are told of one by one
 _Date = Annotated[
     str | None, typer.Option(metavar="DATE", help="ISO 8601; a date means 00:00 UTC.")
 ]
@@ -118,17 +119,18 @@ async def correct(
     true until then.
     """
     async with run.memory() as memory:
-        result = await memory.correct(
-            fact_id,
-            subject=subject,
-            predicate=predicate,
-            object=object,
-            text=text,
-            valid_from=valid_from,
-            valid_until=valid_until,
-            reason=reason,
-            speaker=speaker,
-        )
+        with listing(memory):
+            result = await memory.correct(
+                fact_id,
+                subject=subject,
+                predicate=predicate,
+                object=object,
+                text=text,
+                valid_from=valid_from,
+                valid_until=valid_until,
+                reason=reason,
+                speaker=speaker,
+            )
     return _show(run, result)
 
 
@@ -147,9 +149,13 @@ async def ingest(
     with run.out.bar("Ingesting") as progress:
         async with run.memory() as memory:
             result = await memory.ingest(file, conversation=conversation, progress=progress)
-    for position, reason in result.failed:
+    shown = result.failed if run.json else result.failed[:_ERRORS]
+    for position, reason in shown:
         told = reason if reason.startswith(f"line {position}:") else f"line {position}: {reason}"
         run.out.note(f"error: {told}")
+    if more := len(result.failed) - len(shown):
+        wrong_file = "" if result.messages or result.skipped else "; is this a JSON-lines file?"
+        run.out.note(f"… and {more} more{wrong_file}")
     if run.json:
         failed = [{"position": place, "message": reason} for place, reason in result.failed]
         run.out.data(result.model_dump(mode="json") | {"failed": failed})

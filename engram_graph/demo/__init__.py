@@ -28,11 +28,11 @@ CYPHER: tuple[tuple[str, str], ...] = (
         "ORDER BY until",
     ),
     (
-        "Why the memory believes what it believes about Maya: each decision with its probability",
-        "MATCH (d:Decision {namespace: 'demo'})-[about:ABOUT]->(f:Fact)-[:SUBJECT]->\n"
-        "      (:Entity {namespace: 'demo', key: 'maya'})\n"
-        "RETURN f.text AS fact, d.question AS question, d.chosen AS chosen, d.p AS p,\n"
-        "       d.outcome AS outcome, about.belief_before AS before, about.belief_after AS after\n"
+        "How belief moved: what each fact was compared with, and what the answer did to it",
+        "MATCH (d:Decision {namespace: 'demo'})-[c:COMPARED_WITH]->(old:Fact)\n"
+        "WHERE c.belief_after <> c.belief_before\n"
+        "RETURN old.text AS fact, c.belief_before AS before, c.belief_after AS after,\n"
+        "       d.question AS question, d.chosen AS chosen, d.p AS p\n"
         "ORDER BY d.decided_at",
     ),
 )
@@ -46,7 +46,10 @@ def messages() -> list[dict[str, Any]]:
 
 
 def questions() -> list[dict[str, Any]]:
-    """Six questions: question, as_of (ISO date or null), answer, and what they show."""
+    """Six questions: question, as_of (ISO date or null), mode, answer, and what they show.
+
+    ``mode`` says what answers it: ``facts`` or ``turns``.
+    """
     found: list[dict[str, Any]] = json.loads(
         (_FOLDER / "questions.json").read_text(encoding="utf-8")
     )

@@ -104,7 +104,8 @@ def test_its_one_secret_is_found() -> None:
 def test_questions_and_queries_are_complete() -> None:
     assert len(demo.questions()) == 6
     for row in demo.questions():
-        assert set(row) == {"question", "as_of", "answer", "shows"}
+        assert set(row) == {"question", "as_of", "mode", "answer", "shows"}
+    assert [row["mode"] for row in demo.questions()] == ["facts"] * 5 + ["turns"]
     assert len(demo.CYPHER) == 3
     for title, query in demo.CYPHER:
         assert title

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from engram_graph.cli import show
+from engram_graph.memory import AsyncMemory
+from engram_graph.models.facts import Fact, Link
+from engram_graph.models.results import Stats, Timeline
 
 Engram = Callable[..., Any]
 
@@ -117,10 +123,12 @@ def test_facts_for_people(maya: Engram, moved: tuple[str, str]) -> None:
     done = maya("facts")
     berlin, lisbon = done.out.splitlines()
     assert berlin.startswith("2024-01-01 → 2024-06-01  Maya lives in Berlin")
-    assert "closed" in berlin
+    assert "[ended: newer statement]" in berlin
+    assert "belief" not in berlin
     assert moved[0] in berlin
     assert lisbon.startswith("2024-06-01  Maya lives in Lisbon")
-    assert "closed" not in lisbon
+    assert "ended" not in lisbon
+    assert "belief 0.98" in lisbon
     assert done.err == ""
 
 
@@ -152,14 +160,105 @@ def test_search_without_embedder_says_so(
     assert maya("search", "Lisbon", "--json").json["degraded"]
 
 
-def test_history(maya: Engram, moved: tuple[str, str]) -> None:
+def test_history(maya: Engram, namespace: str, moved: tuple[str, str]) -> None:
     found = maya("history", "Maya", "lives_in", "--json").json
     assert [fact["id"] for fact in found["facts"]] == list(moved)
     assert [(link["source"], link["target"]) for link in found["links"]] == [moved[::-1]]
     lines = maya("history", "maya").out.splitlines()
     assert lines[0] == "lives_in"
-    assert "superseded by: Lisbon" in lines[1]
-    assert "no facts" in maya("history", "Nobody").out
+    assert lines[1].startswith(
+        "  2024-01-01 → 2024-06-01  Maya lives in Berlin  [ended: newer statement]  "
+    )
+    assert lines[1].endswith(f"{moved[0]}  superseded by: Maya lives in Lisbon")
+    assert lines[2] == f"  2024-06-01  Maya lives in Lisbon  belief 0.98  {moved[1]}"
+    nobody = maya("history", "Nobody")
+    assert (nobody.code, nobody.out) == (0, f"no facts about Nobody in namespace {namespace}\n")
+    assert "about Nobody, owns, in" in maya("history", "Nobody", "owns").out
+
+
+def test_a_start_that_was_not_stated(maya: Engram) -> None:
+    maya("add", "I live in Porto.", "--speaker", "Maya", "--said-at", "2024-05-02T10:00:00Z")
+    (line,) = maya("facts").out.splitlines()
+    assert line.startswith("said 2024-05-02  Maya lives in Porto  ")
+    maya("add", "I moved to Rome.", "--speaker", "Maya", "--said-at", "2024-05-02T11:00:00Z")
+    shown = maya("facts", "--closed").out
+    assert shown.startswith("said 2024-05-02 10:00Z → 2024-05-02 11:00Z  Maya lives in Porto")
+
+
+def test_ends_of_every_kind(maya: Engram) -> None:
+    def added(*arguments: str) -> str:
+        done = maya("remember", *arguments, "--json")
+        return str(done.json["facts"][0]["id"])
+
+    def shown(fact: str) -> str:
+        return next(line for line in maya("facts").out.splitlines() if fact in line)
+
+    wrong = added("Maya", "lives_in", "Berlin", "--valid-from", "2024-01-01")
+    maya("correct", wrong, "--object", "Bern")
+    assert shown(wrong).startswith("never true  Maya lives in Berlin")
+    assert "[corrected by hand]" in shown(wrong)
+    past = added(
+        "Jo", "owns", "a boat", "--valid-from", "2020-01-01", "--valid-until", "2021-01-01"
+    )
+    assert shown(past).startswith("2020-01-01 → 2021-01-01  Jo owns a boat")
+    assert "[ended as stated]" in shown(past)
+    assert "belief" not in shown(past)
+    ahead = added(
+        "Jo", "owns", "a car", "--valid-from", "2020-01-01", "--valid-until", "2999-01-01"
+    )
+    assert "[ends as stated]" in shown(ahead)
+    short = added(
+        *("Jo", "owns", "a kite", "--valid-from", "2020-01-01T10:00:05Z"),
+        *("--valid-until", "2020-01-01T10:00:09Z"),
+    )
+    assert shown(short).startswith("2020-01-01 10:00:05Z → 2020-01-01 10:00:09Z  Jo")
+    instant = added(
+        *("Jo", "owns", "a ball", "--valid-from", "2020-01-01T10:00:05.25Z"),
+        *("--valid-until", "2020-01-01T10:00:05.75Z"),
+    )
+    assert "10:00:05.250000Z → 2020-01-01 10:00:05.750000Z  " in shown(instant)
+
+
+def test_a_plan_that_came_true(maya: Engram) -> None:
+    for day, text in (("04-06", "I'm planning to move to Porto."), ("05-13", "I moved to Porto.")):
+        maya("add", text, "--speaker", "Maya", "--said-at", f"2024-{day}T08:00:00Z")
+    plan = next(line for line in maya("history", "Maya").out.splitlines() if "plans to" in line)
+    assert "[fulfilled · planned]" in plan
+    assert plan.endswith("  fulfilled by: Maya lives in Porto")
+
+
+def test_a_newer_fact_that_is_not_at_hand() -> None:
+    moment = datetime(2024, 1, 1, tzinfo=UTC)
+    fact = Fact(
+        id="a", namespace="x", subject="Maya", subject_key="maya", predicate="lives_in",
+        object="Rome", object_key="rome", text="Maya lives in Rome", valid_from=moment,
+        valid_until=moment, recorded_at=moment,
+    )  # fmt: skip
+    link = Link(type="SUPERSEDES", source="0123456789", target="a")
+    among = Timeline(subject="Maya", predicate=None, facts=(fact,), links=(link,))
+    assert show.successor(fact, among) == "  superseded by: 01234567"
+    assert "[ended]" in str(show.fact_line(fact))
+
+
+@pytest.mark.parametrize("command", [["get"], ["explain"], ["correct", "--text", "No."]])
+def test_an_unknown_id_says_where_ids_are(
+    maya: Engram, namespace: str, moved: tuple[str, str], command: list[str]
+) -> None:
+    done = maya(*command, "no-such-id")
+    assert done.code == 1
+    assert f"`engram facts -n {namespace}` lists ids." in done.err
+    assert maya(*command, "no-such-id", "--json").error["hint"] in done.err
+
+
+def test_stats_round_what_was_measured(
+    maya: Engram, moved: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def stats(self: AsyncMemory) -> Stats:
+        return Stats(namespace="x", latency_ms_p50=1234.56789)
+
+    monkeypatch.setattr(AsyncMemory, "stats", stats)
+    assert "latency_ms_p50   1,234.6\n" in maya("stats").out
+    assert maya("stats", "--json").json["latency_ms_p50"] == 1234.56789
 
 
 def test_explain(maya: Engram, moved: tuple[str, str]) -> None:
@@ -242,6 +341,20 @@ def test_ingest(maya: Engram, tmp_path: Path) -> None:
     assert len(maya("facts", "--json").json) == 2
     file.write_text("\n".join([lines[0], "", lines[2]]), encoding="utf-8")
     assert maya("ingest", str(file)).code == 0
+
+
+def test_ingest_of_something_else(maya: Engram, tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("Dear diary\n" * 25, encoding="utf-8")
+    plain = maya("ingest", str(file))
+    assert plain.code == 1
+    *errors, last = plain.err.splitlines()
+    assert last == "… and 15 more; is this a JSON-lines file?"
+    assert [each for each in errors if each.startswith("error: ")] == errors[-10:]
+    assert "0 messages, 0 facts, 0 known already, 25 failed" in plain.out
+    assert len(maya("ingest", str(file), "--json").json["failed"]) == 25
+    file.write_text("Dear diary\n" * 25 + '{"text": "Hello."}', encoding="utf-8")
+    assert maya("ingest", str(file)).err.endswith("… and 15 more\n")
 
 
 def test_resume_with_nothing_to_do(maya: Engram, moved: tuple[str, str]) -> None:

@@ -92,6 +92,27 @@ def test_life_of_a_server(own: Engram, home: Path, monkeypatch: pytest.MonkeyPat
     assert own("status").code == 1
 
 
+def test_the_demo_says_how_to_stop_the_server(own: Engram) -> None:
+    done = own("demo")
+    assert done.code == 0
+    assert done.out.endswith("\nNeo4j keeps running; stop it with: engram down\n")
+
+
+def test_down_without_the_extra(own: Engram, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert own("up").code == 0
+    for name in ("filelock", "psutil"):
+        with monkeypatch.context() as bare:
+            bare.setitem(sys.modules, name, None)
+            missing = own("down", "--json")
+            assert missing.code == 1
+            bare.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
+            done = own("down")
+            assert (done.code, done.out) == (0, "not running\n")
+            assert "NEO4J_URI is set" in done.err
+            assert "error" not in done.err
+    assert own("down", "--json").json["stopped"] is True
+
+
 def test_a_command_starts_the_server_itself(own: Engram) -> None:
     own("down")
     done = own("stats", "-n", "x", "--json")

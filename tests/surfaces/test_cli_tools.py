@@ -9,9 +9,14 @@ from typing import Any
 
 import pytest
 
+from engram_graph.cli import output
 from engram_graph.evaluation import shortlist
 
 Engram = Callable[..., Any]
+ABOUT = (
+    *("Maya lives in Lisbon", "Maya lives in Porto", "Maya plans to move to Porto"),
+    *("not allergic to walnuts", "Maya has the cello as a hobby  (said 2025-01-11", "(redacted)"),
+)
 
 
 def test_demo_twice(maya: Engram, namespace: str) -> None:
@@ -26,15 +31,62 @@ def test_demo_twice(maya: Engram, namespace: str) -> None:
     home = next(each for each in found["answers"] if each["question"] == "Where does Maya live?")
     assert home["facts"][0]["object"] == "Lisbon"
     assert [fact["object"] for fact in home["history"]] == ["Lisbon", "Porto", "Lisbon"]
+    walnuts = found["answers"][3]
+    assert walnuts["found"] == (
+        "Maya is not allergic to walnuts  [negated]  "
+        '(said 2024-06-11 by Maya: "I\'m not allergic to walnuts, I just find them bitter.")'
+    )
     again = maya("demo")
     assert again.code == 0
     assert "0 of them new" in again.out
-    for answer in found["answers"]:
-        assert answer["question"] in again.out
+    lines = again.out.splitlines()
+    for answer, about in zip(found["answers"], ABOUT, strict=True):
+        asked = next(n for n, line in enumerate(lines) if line.startswith(answer["question"]))
+        assert lines[asked + 1] == f"→ {answer['found']}"
+        assert about in answer["found"]
+        assert lines[asked + 2] == answer["shows"]
+        told = lines[asked + 3 : lines.index("", asked)]
+        if len(answer["history"]) < 2:
+            assert told == []
+            continue
+        subject, predicate = (answer["facts"][0][name] for name in ("subject", "predicate"))
+        assert told[0] == f"  history of {subject}, {predicate}:"
+        assert len(told) == 1 + len(answer["history"])
+        assert all(fact["predicate"] == predicate for fact in answer["history"])
+        assert all("  told by " in line for line in told[1:])
+    assert [len(answer["history"]) for answer in found["answers"]] == [3, 3, 2, 2, 3, 0]
+    assert (
+        "→ Maya lives in Lisbon  (since 2024-12-08, said by Maya: "
+        '"I moved back to Lisbon yesterday.")'
+    ) in lines
+    assert "told by Jonas" in again.out
+    assert "engram down" not in again.out  # the server is not ours to stop
     assert "/browser/" in again.out
     assert again.out.count("MATCH (") >= 3
     assert "→" in again.out
     assert maya("stats", "--json").json["messages"] == found["messages"]
+
+
+def test_the_demo_shows_how_far_it_is(maya: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "_EVERY", 0.0)
+    shown = maya("demo").err.splitlines()
+    assert shown[0] == "Adding the messages …"
+    assert shown[1:] == [f"Adding the messages: {n}/42" for n in range(1, 43)]
+
+
+def test_the_demos_queries_show_what_they_say(maya: Engram, namespace: str, migrated: Any) -> None:
+    queries = maya("demo", "--json").json["cypher"]
+
+    async def rows(query: str) -> list[dict[str, Any]]:
+        return [dict(row) for row in await migrated._graph.statement(query)]
+
+    homes, replaced, moved = (migrated._portal.call(rows, each["query"]) for each in queries)
+    assert len(homes) == 3
+    assert ("Maya lives in Porto", "Maya lives in Lisbon") in [
+        (row["before"], row["after"]) for row in replaced
+    ]
+    assert len(moved) == 10
+    assert all(row["before"] > 0.9 > 0.1 > row["after"] for row in moved)
 
 
 def locomo(name: str) -> dict[str, Any]:
