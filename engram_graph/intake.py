@@ -61,12 +61,12 @@ def chat(content: object) -> list[dict[str, Any]]:
         if not isinstance(item, Mapping):
             raise InputError(f"message {place} is not a mapping", field="content", position=place)
         plain = {key: value for key, value in item.items() if key not in _TOOL_FIELDS}
-        if isinstance(plain.get("content"), Sequence) and not isinstance(plain["content"], str):
+        if isinstance(plain.get("content"), (list, tuple)):
             plain["content"] = "\n".join(_part_texts(plain["content"])) or None
         if plain.get("role") == "developer":
             plain["role"] = Role.SYSTEM.value
-        silent = plain.get("content") is None and plain.get("text") is None
-        if not (silent and ("content" in item or "text" in item)):
+        calls_a_tool = bool(item.get("tool_calls") or item.get("function_call"))
+        if plain.get("content") is not None or plain.get("text") is not None or not calls_a_tool:
             found.append(plain)
     if not found:
         raise _no_chat("no message has a text")

@@ -595,4 +595,4 @@ async def test_a_chat_as_llm_apis_have_it(memory: AsyncMemory) -> None:
 
 async def test_a_chat_without_a_word_is_refused(memory: AsyncMemory) -> None:
     with pytest.raises(InputError, match="no message has a text"):
-        await memory.add([{"role": "assistant", "content": None, "tool_calls": []}])
+        await memory.add([{"role": "assistant", "content": None, "tool_calls": [{"id": "x"}]}])
