@@ -191,7 +191,7 @@ def test_ends_of_every_kind(maya: Engram) -> None:
         return str(done.json["facts"][0]["id"])
 
     def shown(fact: str) -> str:
-        return next(line for line in maya("facts").out.splitlines() if fact in line)
+        return next(line for line in str(maya("facts").out).splitlines() if fact in line)
 
     wrong = added("Maya", "lives_in", "Berlin", "--valid-from", "2024-01-01")
     maya("correct", wrong, "--object", "Bern")
