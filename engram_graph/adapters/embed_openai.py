@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import anyio.to_thread
-
+from engram_graph.adapters.openai_client import OpenAIClient
 from engram_graph.errors import ConfigurationError, EmbeddingError
 from engram_graph.models.facts import Vector
 from engram_graph.rules.render import estimate_tokens
 from engram_graph.rules.text import encodable
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
 
 MAX_TOKENS = 8_000
 """Estimated tokens of one text that are sent; the API itself takes 8,192."""
@@ -58,11 +54,7 @@ class OpenAIEmbedder:
         self.dimension = dimension or 0
         self._shorten = bool(dimension) and model.startswith("text-embedding-3")
         self._prefixes = {True: query_prefix, False: text_prefix}
-        self._api_key = api_key
-        self._base_url = base_url
-        self._timeout_s = timeout_s
-        self._max_retries = max_retries
-        self._made: AsyncOpenAI | None = None
+        self._client = OpenAIClient(api_key, base_url, timeout_s, max_retries)
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> list[Vector]:
         """One unit vector per text, in order. Long texts are cut at about 8,000 tokens.
@@ -79,12 +71,10 @@ class OpenAIEmbedder:
 
     async def aclose(self) -> None:
         """Close the connections; a later ``embed`` opens new ones."""
-        client, self._made = self._made, None
-        if client is not None:
-            await client.close()
+        await self._client.aclose()
 
     async def _request(self, batch: list[str]) -> list[Vector]:
-        client = await self._client()
+        client = await self._client.get()
         import openai
 
         extra: dict[str, Any] = {"dimensions": self.dimension} if self._shorten else {}
@@ -96,7 +86,7 @@ class OpenAIEmbedder:
         # ``from None`` throughout: the library's errors carry the request with key and texts.
         except openai.APITimeoutError:
             raise EmbeddingError(
-                f"the embedding server did not answer within {self._timeout_s:g} s"
+                f"the embedding server did not answer within {self._client.timeout_s:g} s"
             ) from None
         except openai.APIConnectionError:
             raise EmbeddingError(
@@ -135,19 +125,6 @@ class OpenAIEmbedder:
             raise EmbeddingError(f"the model {self.model} gave a vector without a direction")
         return [value / norm for value in row]
 
-    async def _client(self) -> AsyncOpenAI:
-        if self._made is None:
-            # Importing openai takes half a second: not while an event loop waits.
-            kind = await anyio.to_thread.run_sync(_import_openai)
-            if self._made is None:
-                self._made = kind(
-                    api_key=self._api_key,
-                    base_url=self._base_url,
-                    timeout=self._timeout_s,
-                    max_retries=self._max_retries,
-                )
-        return self._made
-
 
 _HINTS = {
     400: "Is the model name right, and does it take the dimension that is set?",
@@ -156,12 +133,6 @@ _HINTS = {
     404: "Check the model name and the base URL.",
     429: "The rate limit or quota is used up; try later.",
 }
-
-
-def _import_openai() -> type[AsyncOpenAI]:
-    from openai import AsyncOpenAI
-
-    return AsyncOpenAI
 
 
 def cut(text: str, max_tokens: int = MAX_TOKENS) -> str:

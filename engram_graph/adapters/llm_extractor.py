@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-import anyio.to_thread
-
+from engram_graph.adapters.openai_client import OpenAIClient
 from engram_graph.errors import ConfigurationError, ExtractionError, InputError
 from engram_graph.models.facts import Draft, Message
 from engram_graph.questions import extraction
@@ -20,9 +19,6 @@ from engram_graph.vocabulary import (
     TemporalStatus,
     predicate,
 )
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
 
 _FORMATS = ("json_schema", "json_object", "plain")
 _MAX_NAME = 1_000
@@ -72,13 +68,9 @@ class LLMExtractor:
             raise ConfigurationError("extraction by a language model needs the model's name")
         self.name = f"llm:{model}"
         self._model = model
-        self._api_key = api_key
-        self._base_url = base_url
-        self._timeout_s = timeout_s
-        self._max_retries = max_retries
+        self._client = OpenAIClient(api_key, base_url, timeout_s, max_retries)
         self._temperature = temperature
         self._format = 0
-        self._made: AsyncOpenAI | None = None
 
     async def extract(self, message: Message, recent: Sequence[Message]) -> list[Draft]:
         """Drafts of what ``message`` states, as the model reads it.
@@ -92,12 +84,10 @@ class LLMExtractor:
 
     async def aclose(self) -> None:
         """Close the connections; a later ``extract`` opens new ones."""
-        client, self._made = self._made, None
-        if client is not None:
-            await client.close()
+        await self._client.aclose()
 
     async def _ask(self, message: Message, recent: Sequence[Message]) -> str:
-        client = await self._client()
+        client = await self._client.get()
         import openai
 
         last = len(_FORMATS) - 1
@@ -110,7 +100,7 @@ class LLMExtractor:
             # ``from None`` throughout: the library's errors carry the request with key and text.
             except openai.APITimeoutError:
                 raise ExtractionError(
-                    f"the language model did not answer within {self._timeout_s:g} s"
+                    f"the language model did not answer within {self._client.timeout_s:g} s"
                 ) from None
             except openai.APIConnectionError:
                 raise ExtractionError(
@@ -154,25 +144,6 @@ class LLMExtractor:
             ],
             **extra,
         }
-
-    async def _client(self) -> AsyncOpenAI:
-        if self._made is None:
-            # Importing openai takes half a second: not while an event loop waits.
-            kind = await anyio.to_thread.run_sync(_import_openai)
-            if self._made is None:
-                self._made = kind(
-                    api_key=self._api_key,
-                    base_url=self._base_url,
-                    timeout=self._timeout_s,
-                    max_retries=self._max_retries,
-                )
-        return self._made
-
-
-def _import_openai() -> type[AsyncOpenAI]:
-    from openai import AsyncOpenAI
-
-    return AsyncOpenAI
 
 
 def _content(reply: Any) -> str:

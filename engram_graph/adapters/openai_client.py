@@ -1,0 +1,54 @@
+"""The openai package's client, made at first use: one home for what all its users share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+
+class OpenAIClient:
+    """A client to be, for one server and key.
+
+    Args:
+        api_key: never logged, never part of an error. base_url: None for OpenAI's own server.
+        timeout_s: of one request, in seconds. max_retries: on top of the first try.
+    """
+
+    def __init__(
+        self, api_key: str, base_url: str | None, timeout_s: float, max_retries: int
+    ) -> None:
+        self.timeout_s = timeout_s
+        self._api_key = api_key
+        self._base_url = base_url
+        self._max_retries = max_retries
+        self._made: AsyncOpenAI | None = None
+
+    async def get(self) -> AsyncOpenAI:
+        """The client; made by the first call, and anew after ``aclose``."""
+        if self._made is None:
+            # Importing openai takes half a second: not while an event loop waits.
+            kind = await anyio.to_thread.run_sync(_import_openai)
+            if self._made is None:
+                self._made = kind(
+                    api_key=self._api_key,
+                    base_url=self._base_url,
+                    timeout=self.timeout_s,
+                    max_retries=self._max_retries,
+                )
+        return self._made
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        client, self._made = self._made, None
+        if client is not None:
+            await client.close()
+
+
+def _import_openai() -> type[AsyncOpenAI]:
+    from openai import AsyncOpenAI
+
+    return AsyncOpenAI
