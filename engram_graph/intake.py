@@ -134,8 +134,7 @@ def given(namespace: str, item: Mapping[str, Any]) -> tuple[Message, Extracted]:
         raise InputError("negated must be true or false", field="negated")
     text = item.get("text")
     if text is None:
-        verb = relation.name.replace("_", " ")
-        text = f"{subject} {'not ' if negated else ''}{verb} {obj}"
+        text = sentence(subject, relation.name, obj, negated)
     secrets = find(clean_text(text)) + find(f"{subject}\n{obj}")
     stated = _message(
         namespace,
@@ -162,6 +161,11 @@ def given(namespace: str, item: Mapping[str, Any]) -> tuple[Message, Extracted]:
         valid_until=end,
     )
     return stated, Extracted(extractor=CALLER, drafts=(draft,))
+
+
+def sentence(subject: str, predicate: str, obj: str, negated: bool) -> str:
+    """The text of a fact that was given without one."""
+    return f"{subject} {'not ' if negated else ''}{predicate.replace('_', ' ')} {obj}"
 
 
 def many(namespace: str, items: Iterable[Mapping[str, Any]]) -> list[tuple[Message, Extracted]]:

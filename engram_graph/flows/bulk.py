@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
 
 from engram_graph import clock
 from engram_graph.flows import write as write_flow
 from engram_graph.flows.runtime import Runtime
 from engram_graph.flows.write_fact import is_stated, valid_from
 from engram_graph.graph import write
+from engram_graph.models.decisions import Judgement
 from engram_graph.models.facts import Draft, Extracted, Fact, Message
 from engram_graph.models.results import Imported
 from engram_graph.rules.belief import start
@@ -65,7 +65,7 @@ async def import_facts(
             batch = items[begin : begin + _BATCH]
             vectors, _ = await runtime.embed([fact.text for fact in batch])
             rows = [
-                (fact, vector, _decision(fact, now))
+                (fact, vector, _judgement(fact))
                 for fact, vector in zip(batch, vectors, strict=True)
             ]
             stored += await write.import_facts(runtime.graph, kept.message, rows, now)
@@ -132,17 +132,12 @@ def _fact(message: Message, draft: Draft, now: datetime, runtime: Runtime) -> Fa
     )
 
 
-def _decision(fact: Fact, now: datetime) -> dict[str, Any]:
-    return {
-        "id": clock.derived_id(fact.id, "belief_start"),
-        "namespace": fact.namespace,
-        "question": "belief_start",
-        "outcome": Outcome.STORED.value,
-        "chosen": "",
-        "p": 1.0,
-        "reason": "imported undecided",
-        "backend": "rule",
-        "decided_at": now,
-        "position": 0,
-        "moves_end": False,
-    }
+def _judgement(fact: Fact) -> Judgement:
+    return Judgement(
+        id=clock.derived_id(fact.id, "belief_start"),
+        question="belief_start",
+        outcome=Outcome.STORED,
+        reason="imported undecided",
+        fact_id=fact.id,
+        belief={fact.id: (None, fact.belief)},
+    )

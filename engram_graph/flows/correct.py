@@ -9,7 +9,7 @@ from engram_graph.flows.runtime import Runtime
 from engram_graph.flows.write_fact import changed
 from engram_graph.graph import write
 from engram_graph.graph.read import get_fact
-from engram_graph.intake import CALLER, Correction
+from engram_graph.intake import CALLER, Correction, sentence
 from engram_graph.models.facts import Draft, Extracted, Fact
 from engram_graph.models.results import Added
 from engram_graph.rules.correct import correction_plan
@@ -82,7 +82,7 @@ def _draft(old: Fact, change: Correction) -> Draft:
     predicate = change.predicate or old.predicate
     obj = change.object or old.object
     same = (subject, predicate, obj) == (old.subject, old.predicate, old.object)
-    text = change.text or (old.text if same else f"{subject} {predicate.replace('_', ' ')} {obj}")
+    text = change.text or (old.text if same else sentence(subject, predicate, obj, old.negated))
     begins = change.valid_from or old.valid_from
     if same and text == old.text and begins == old.valid_from and change.valid_until is None:
         raise InputError("the correction changes nothing", field="fact")

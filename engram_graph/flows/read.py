@@ -74,6 +74,7 @@ async def _facts(
     chained = [fact_id for fact_id, _ in order if by_id[fact_id].chained]
     behind = {} if as_of else _by_head(await read.chains(runtime.graph, namespace, chained))
     hits: dict[str, FactHit] = {}
+    own = dict(order)
     now = clock.now()
     for fact_id, scores in order:
         row = by_id[fact_id]
@@ -89,12 +90,11 @@ async def _facts(
         for link in behind.get(fact_id, ()):
             if link.fact.never_held:
                 continue
-            found = by_id.get(link.fact.id)
             hits.setdefault(
                 link.fact.id,
                 FactHit(
                     fact=link.fact,
-                    scores=next((s for i, s in order if found and i == link.fact.id), scores),
+                    scores=own.get(link.fact.id, scores),
                     why="history",
                     successor=link.successor,
                     line=fact_line(link.fact, now=now),

@@ -11,6 +11,7 @@ from engram_graph.clock import new_id
 from engram_graph.graph import records
 from engram_graph.graph.driver import Graph, Tx
 from engram_graph.graph.queries import load
+from engram_graph.models.decisions import Judgement
 from engram_graph.models.facts import Extracted, Fact, Message, Vector
 from engram_graph.models.plans import WritePlan
 from engram_graph.rules.situation import Candidate
@@ -300,10 +301,10 @@ async def recent_messages(graph: Graph, message: Message, limit: int) -> list[Me
 async def import_facts(
     graph: Graph,
     message: Message,
-    facts: Sequence[tuple[Fact, Vector | None, dict[str, Any]]],
+    facts: Sequence[tuple[Fact, Vector | None, Judgement]],
     now: datetime,
 ) -> int:
-    """Store one batch of ``(fact, vector, decision properties)`` undecided; how many were new."""
+    """Store one batch of facts, each with the judgement that starts it; how many were new."""
     rows = [
         {
             "id": fact.id,
@@ -311,9 +312,11 @@ async def import_facts(
             "object_key": fact.object_key,
             "type": records.edge_type(fact),
             "properties": records.fact_properties(fact, vector),
-            "decision": decision,
+            "decision": records.judgement_parameters(judgement, fact.namespace, now, 0)[
+                "properties"
+            ],
         }
-        for fact, vector, decision in facts
+        for fact, vector, judgement in facts
     ]
     names: dict[str, str] = {}
     for fact, _, _ in facts:

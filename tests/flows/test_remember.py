@@ -510,3 +510,9 @@ async def test_hearsay_does_not_close_what_somebody_said_of_themselves(memory: A
     assert {fact.object for fact in own.closed} == {"Lisbon", "Rome"}
     given = await memory.remember("Ana", "lives_in", "Faro", said_at="2025-04-01")
     assert [fact.object for fact in given.closed] == ["Porto"]
+
+
+async def test_a_corrected_denial_still_denies(memory: AsyncMemory) -> None:
+    denied = await memory.remember("Ann", "owns", "a kayak", negated=True)
+    fixed = await memory.correct(denied.facts[0], object="a canoe")
+    assert (fixed.facts[0].text, fixed.facts[0].negated) == ("Ann not owns a canoe", True)
