@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from engram_graph.client.entities import Entities
+from engram_graph.client.forgetting import Forgetting
 from engram_graph.client.reading import Reading
+from engram_graph.client.transfer import Transfer
+from engram_graph.client.upkeep import Upkeep
 from engram_graph.client.writing import Writing
 
 
-class AsyncMemory(Writing, Reading):
+class AsyncMemory(Writing, Reading, Forgetting, Transfer, Upkeep, Entities):
     """Long-term memory in Neo4j. Connects at the first call; close it, or use ``async with``.
 
     Args:
