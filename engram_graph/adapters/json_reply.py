@@ -1,0 +1,58 @@
+"""Finding the JSON answer in what a language model wrote: fences, prose and thoughts are skipped.
+
+Nothing is mended: an answer that is cut short or broken is no answer, and no part of it is one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```[a-zA-Z]{0,10}[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOTALL)
+_STARTS = 200  # places in a reply where an answer may begin, at most
+_OPENING = 200  # characters that tell whether it is ours
+_T = TypeVar("_T")
+
+
+def find_json(
+    reply: str, accept: Callable[[Any], _T | None], opening: re.Pattern[str]
+) -> _T | None:
+    """The first JSON value in ``reply`` that ``accept`` makes something of; None without one.
+
+    Args:
+        accept: gives None for a value that is not the answer.
+        opening: how an answer begins. One that begins so and does not end well ends the search:
+            what else stands in it are its parts.
+    """
+    text = _THOUGHT.sub("", reply).replace("\ufeff", "")
+    decoder = json.JSONDecoder()
+    for candidate in (text, *(found[1] for found in _FENCE.finditer(text))):
+        try:
+            answer = accept(decoder.decode(candidate.strip()))
+        except (ValueError, RecursionError):
+            continue
+        if answer is not None:
+            return answer
+    for start in _starts(text):
+        try:
+            value, _ = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            if opening.match(text[start : start + _OPENING]):
+                return None
+            continue
+        answer = accept(value)
+        if answer is not None and value != []:  # "[]" in prose is no answer
+            return answer
+    return None
+
+
+def _starts(text: str) -> Iterator[int]:
+    for count, found in enumerate(re.finditer(r"[{\[]", text)):
+        if count >= _STARTS:
+            return
+        if found[0] == "[" and "{" in text[: found.start()]:
+            continue  # perhaps the inside of an answer that is broken elsewhere
+        yield found.start()
