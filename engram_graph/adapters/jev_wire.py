@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from engram_graph.adapters.network_decider import FaultError, TooLargeError, unit
 from engram_graph.errors import DecisionError, DecisionInvalidError, DecisionUnavailableError
 from engram_graph.models.decisions import Answer
 from engram_graph.questions.build import State, Worded
@@ -30,13 +31,6 @@ _HINTS = {
     404: "Check the base URL and the model's name.",
     405: "Check the base URL (TYPESAFE_BASE_URL).",
 }
-
-
-class TooLargeError(Exception):
-    """The request has more tokens than the model takes; fewer questions may pass.
-
-    Only between this module and its caller: nobody else sees it.
-    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +84,7 @@ def read_reply(raw: bytes, items: Sequence[Worded]) -> Read:
         key = item.question.id
         try:
             answers[key] = Answer(key, _probabilities(given, item), BACKEND)
-        except _FaultError as fault:
+        except FaultError as fault:
             answers[key] = fallback(item)
             faults[key] = str(fault)
     extra = len(given.keys() - {item.id for item in items})
@@ -146,21 +140,17 @@ def failure(status: int, raw: bytes, *, request_id: str | None, secret: str = ""
     )
 
 
-class _FaultError(Exception):
-    """One answer cannot be used."""
-
-
 def _probabilities(given: dict[str, Any], item: Worded) -> dict[str, float]:
     if item.id not in given:
-        raise _FaultError("no answer")
+        raise FaultError("no answer")
     answer = given[item.id]
     kind = item.question.type
     if not isinstance(answer, dict):
-        raise _FaultError("not an object")
+        raise FaultError("not an object")
     if answer.get("type") != kind:
-        raise _FaultError(f"not of the type {kind}")
+        raise FaultError(f"not of the type {kind}")
     if kind == "noul":
-        p = _unit(answer.get("noul"), "noul")
+        p = unit(answer.get("noul"), "noul")
         return {"yes": p, "no": 1.0 - p}
     return _choice(answer, tuple(item.criteria))
 
@@ -173,26 +163,20 @@ def _choice(answer: dict[str, Any], options: tuple[str, ...]) -> dict[str, float
     """
     told = answer.get("probabilities")
     if not isinstance(told, dict) or told.keys() != set(options):
-        raise _FaultError("probabilities are not those of the options")
-    found = {option: _unit(told[option], "a probability") for option in options}
+        raise FaultError("probabilities are not those of the options")
+    found = {option: unit(told[option], "a probability") for option in options}
     rounded = all(abs(p - round(p, 2)) <= _ROUNDED for p in found.values())
     allowed = max(0.05, len(options) * 0.005 if rounded else 0.0)
     if abs(total := math.fsum(found.values()) - 1.0) > allowed + _SLACK:
-        raise _FaultError(f"probabilities sum to {total + 1.0:.3f}")
+        raise FaultError(f"probabilities sum to {total + 1.0:.3f}")
     chosen = answer.get("choice")
     if not isinstance(chosen, str) or chosen not in found:
-        raise _FaultError("the choice is no option")
+        raise FaultError("the choice is no option")
     if found[chosen] < max(found.values()) - 0.005 - _SLACK:
-        raise _FaultError("the choice is not the likeliest option")
+        raise FaultError("the choice is not the likeliest option")
     if "confidence" in answer:
-        _unit(answer["confidence"], "confidence")
+        unit(answer["confidence"], "confidence")
     return found
-
-
-def _unit(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise _FaultError(f"{what} is not a number from 0 to 1")
-    return float(value)
 
 
 def _usage(usage: object) -> tuple[int | None, float | None]:

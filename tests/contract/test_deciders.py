@@ -18,7 +18,8 @@ import pytest
 from jevcompat.mock import FAULTS, MockConfig, Running
 
 from engram_graph.adapters.http import BUDGET_S, Timing
-from engram_graph.adapters.jev import MAX_REQUESTS, JevDecider
+from engram_graph.adapters.jev import JevDecider
+from engram_graph.adapters.network_decider import MAX_REQUESTS
 from engram_graph.adapters.rules_decider import RulesDecider
 from engram_graph.errors import (
     ConfigurationError,

@@ -16,6 +16,7 @@ from jevcompat.validate import validate_success
 
 from engram_graph.adapters import jev_wire as wire
 from engram_graph.adapters.jev import endpoint
+from engram_graph.adapters.network_decider import TooLargeError
 from engram_graph.errors import (
     ConfigurationError,
     DecisionError,
@@ -365,7 +366,7 @@ def test_failures_are_read(status: int, body: Any, kind: type[Exception], said: 
 )
 def test_too_large_is_told_apart(status: int, body: Any) -> None:
     raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    with pytest.raises(wire.TooLargeError):
+    with pytest.raises(TooLargeError):
         wire.failure(status, raw, request_id=None)
 
 
