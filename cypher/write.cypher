@@ -2,14 +2,18 @@
 
 // name: store_message
 // Stores a message once by its source_id and puts it into its conversation's NEXT chain, which
-// follows said_at, then recorded_at. The Conversation node is the lock of that order.
+// follows said_at, then recorded_at. The Conversation node is the lock of that order. What was
+// forgotten while this waited for the lock has no properties any more: then there is no row.
 CYPHER 25
 MERGE (c:Conversation {namespace: $namespace, name: $conversation})
 SET c.locked = true
 REMOVE c.locked
+WITH c
+FILTER c.name IS NOT NULL
 MERGE (m:Message {namespace: $namespace, source_id: $source_id})
 ON CREATE SET m += $properties
 WITH m, m.id = $id AS created
+FILTER created IS NOT NULL
 CALL (m, created) {
   FILTER created
   // CASE rather than OR, which is planned as scans: so each look-up reads one place of the index.
@@ -141,7 +145,8 @@ RETURN coalesce(s.version, 0) AS version,
 // name: lock_entities
 // Takes the write locks of the entities, made when missing, in the given (sorted) order, and
 // returns the subject's version from before. SET comes first: it takes the lock, then one reads.
-// A draft was applied when its fact is there, or its decision that it repeats one.
+// A draft was applied when its fact is there, or its decision that it repeats one. An entity that was
+// forgotten while this waited for its lock has no key any more.
 CYPHER 25
 UNWIND $entities AS entity
 MERGE (e:Entity {namespace: $namespace, key: entity.key})
@@ -152,7 +157,8 @@ WITH e, e.version AS version
 SET e.version = CASE WHEN e.key = $subject_key THEN version + 1 ELSE version END
 REMOVE e.locked
 RETURN e.key AS key, version,
-  EXISTS { MATCH (:Fact {id: $draft_id}) } OR EXISTS { MATCH (:Decision {id: $draft_id}) } AS applied
+  EXISTS { MATCH (:Fact {id: $draft_id}) } OR EXISTS { MATCH (:Decision {id: $draft_id}) } AS applied,
+  EXISTS { MATCH (:Message {id: $message_id}) } AS told
 
 // name: lock_facts
 // Takes the write locks of the facts a plan changes, in the given (sorted) order.
@@ -167,12 +173,15 @@ RETURN f.id AS id, version
 
 // name: create_fact
 // The fact, its two entities' typed edge, its source and what it mentions. A fact that says no has
-// an edge of type NEGATED: whoever asks for LIVES_IN gets only places lived in.
+// an edge of type NEGATED: whoever asks for LIVES_IN gets only places lived in. No row, and nothing
+// written, when the message was forgotten.
 CYPHER 25
 MATCH (s:Entity {namespace: $namespace, key: $subject_key})
 MATCH (o:Entity {namespace: $namespace, key: $object_key})
+MATCH (m:Message {id: $message_id})
 CREATE (f:Fact)
 SET f += $properties
+CREATE (f)-[:STATED_IN]->(m)
 CREATE (f)-[:SUBJECT]->(s)
 CREATE (f)-[:OBJECT]->(o)
 CREATE (s)-[r:$($type) {fact_id: f.id}]->(o)
@@ -180,15 +189,39 @@ SET r += f {.namespace, .predicate, .text, .belief, .tentative, .disputed, .nega
   .temporal_status, .valid_from, .valid_until, .open, .recorded_at, .closed_at, .closed_reason}
 WITH f
 CALL (f) {
-  MATCH (m:Message {id: $message_id})
-  CREATE (f)-[:STATED_IN]->(m)
-}
-CALL (f) {
   UNWIND $mentions AS id
   MATCH (e:Entity {id: id})
   WHERE e.namespace = $namespace
   CREATE (f)-[:MENTIONS]->(e)
 }
+RETURN f.id AS id
+
+// name: settle_fact
+// A fact that is asked about again, rewritten in place. Its relation may be another one now, and a
+// secret may have gone from its object: so it gets a new typed edge, and no orphan stays.
+CYPHER 25
+MATCH (f:Fact {id: $fact_id})
+WHERE f.namespace = $namespace
+SET f += $properties
+WITH f
+MATCH (s:Entity {namespace: $namespace, key: $subject_key})
+MATCH (o:Entity {namespace: $namespace, key: $object_key})
+MATCH (f)-[had:OBJECT]->(before:Entity)
+MATCH (s)-[old]->(before)
+WHERE old.fact_id = f.id
+DELETE had, old
+CREATE (f)-[:OBJECT]->(o)
+CREATE (s)-[r:$($type) {fact_id: f.id}]->(o)
+SET r += f {.namespace, .predicate, .text, .belief, .tentative, .disputed, .negated,
+  .temporal_status, .valid_from, .valid_until, .open, .recorded_at, .closed_at, .closed_reason}
+WITH before
+WHERE NOT EXISTS { (before)<-[:SUBJECT|OBJECT]-() }
+DETACH DELETE before
+
+// name: is_decided
+// Whether a decision that stands for a draft was written before.
+CYPHER 25
+RETURN EXISTS { MATCH (:Decision {id: $id}) } AS decided
 
 // name: add_source
 // One more message that states a known fact, and the spelling of its entities if it is another.
@@ -197,6 +230,7 @@ MATCH (f:Fact {id: $fact_id})
 WHERE f.namespace = $namespace
 MATCH (m:Message {id: $message_id})
 MERGE (f)-[:STATED_IN]->(m)
+RETURN f.id AS id
 
 // name: change_facts
 // New state of existing facts, and of their typed edges in the same statement.
@@ -232,14 +266,16 @@ WHERE a.namespace = $namespace
 DELETE r
 
 // name: record_requests
-// The calls to the decider with every answer.
+// The calls to the decider with every answer; whether each fact they asked about is still there.
 CYPHER 25
 UNWIND $requests AS request
 CREATE (q:Request)
 SET q += request
+RETURN all(id IN q.candidates WHERE EXISTS { MATCH (:Fact {id: id}) }) AS known
 
 // name: record_decisions
-// The judgements, about which fact and compared with which, and the requests they rest on.
+// The judgements, about which fact and compared with which, and the requests they rest on; how many
+// of the facts each one names are there.
 CYPHER 25
 UNWIND $decisions AS d
 CREATE (n:Decision)
@@ -259,6 +295,8 @@ CALL (n, d) {
   MATCH (q:Request {id: id})
   CREATE (n)-[:FROM]->(q)
 }
+RETURN COUNT { (n)-[:ABOUT|COMPARED_WITH]->() } AS facts,
+  size([id IN [d.fact_id, d.candidate_id] WHERE id IS NOT NULL]) AS named
 
 // name: set_drafts
 // What was extracted from a message, kept so that resuming never asks again. The first one stays:
@@ -281,6 +319,49 @@ WITH m, m.status = 'done' AS done
 REMOVE m.locked
 SET m.status = CASE WHEN done THEN m.status ELSE $status END,
   m.error = CASE WHEN done THEN m.error ELSE $error END
+
+// name: lock_message
+// A message that is about to be rewritten, locked.
+CYPHER 25
+MATCH (m:Message {id: $message_id})
+WHERE m.namespace = $namespace
+SET m.locked = true
+WITH m
+REMOVE m.locked
+RETURN m {.speaker, .text, .metadata, .drafts} AS message
+
+// name: rewrite_message
+// A message without the secrets that were found in it.
+CYPHER 25
+MATCH (m:Message {id: $message_id})
+WHERE m.namespace = $namespace
+SET m += $properties
+
+// name: unsettled
+// Facts a question about which got no usable answer, oldest first.
+CYPHER 25
+MATCH (f:Fact)
+WHERE f.namespace = $namespace AND f.unsettled = true
+RETURN f.id AS id
+ORDER BY f.recorded_at, f.id
+
+// name: unsettled_fact
+// One such fact with its first message, and the facts whose belief its answers moved already.
+CYPHER 25
+MATCH (f:Fact {id: $id})
+WHERE f.namespace = $namespace AND f.unsettled = true
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+MATCH (f)-[:STATED_IN]->(m:Message)
+WITH f, s, o, m ORDER BY m.recorded_at, m.id LIMIT 1
+RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact,
+  m {.*, embedding: null, search_text: null, namespace_key: null} AS message,
+  COLLECT {
+    MATCH (f)<-[:ABOUT]-(d:Decision)-[:COMPARED_WITH]->(c:Fact)
+    WHERE d.question = 'relation_to_candidate' AND d.outcome = 'applied'
+    RETURN c.id
+  } AS counted
 
 // name: unfinished
 // Messages whose facts are not written yet, oldest first.

@@ -17,6 +17,7 @@ class AsyncMemory(Writing, Reading, Forgetting, Transfer, Upkeep, Entities):
         namespace: whose memory; may be given per call instead. Never empty.
         settings: options; by default read from the environment.
         embedder, extractor, decider: parts of your own in place of the configured ones.
+        method: how to decide, in place of the configured preset (see ``rules.method``).
         progress: told (done, total) while the embedded server's files are fetched.
 
     Every method raises ``EngramError`` or one below it, and nothing else on purpose.

@@ -8,6 +8,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from engram_graph.errors import ConfigurationError
+from engram_graph.rules.method import PRESETS
 
 
 def _env(*names: str) -> Any:
@@ -71,6 +72,11 @@ class Settings(BaseSettings):
         validation_alias=_env("ENGRAM_DECIDER"),
         description="auto: jev when TYPESAFE_API_KEY is set, else rules.",
     )
+    preset: str = Field(
+        "default",
+        validation_alias=_env("ENGRAM_PRESET"),
+        description="How to decide: " + ", ".join(PRESETS) + ".",
+    )
     namespace: str | None = Field(
         None,
         validation_alias=_env("ENGRAM_NAMESPACE"),
@@ -112,6 +118,13 @@ class Settings(BaseSettings):
         validation_alias=_env("ENGRAM_CONTEXT_TOKENS"),
         description="Budget of Recall.context, in estimated tokens.",
     )
+
+    @field_validator("preset", mode="after")
+    @classmethod
+    def _known_preset(cls, value: str) -> str:
+        if value not in PRESETS:
+            raise ValueError("one of: " + ", ".join(PRESETS))
+        return value
 
     @field_validator(
         "neo4j_uri",

@@ -189,5 +189,6 @@ class Outcome(StrEnum):
     REOPENED = "reopened"
     CORRECTED = "corrected"
     REPEATED = "repeated"
+    REDACTED = "redacted"
     DISPUTED = "disputed"
     FALLBACK = "fallback"

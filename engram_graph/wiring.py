@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 import anyio.to_thread
 
+from engram_graph.adapters.rules_decider import RulesDecider
 from engram_graph.errors import ConfigurationError
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import schema
 from engram_graph.graph.driver import Graph
 from engram_graph.ports import Decider, Embedder, Extractor
+from engram_graph.rules.method import Method, preset
 from engram_graph.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -24,6 +26,7 @@ async def open_runtime(
     embedder: Embedder | None = None,
     extractor: Extractor | None = None,
     decider: Decider | None = None,
+    method: Method | None = None,
     progress: Progress | None = None,
 ) -> Runtime:
     """Connect, start the embedded server if that is the one, and bring the schema forward.
@@ -31,11 +34,15 @@ async def open_runtime(
     Raises:
         ConfigurationError, MissingExtraError, ServerError, StoreError: as each part says.
     """
+    method = method or preset(settings.preset)
+    if decider is None and method.decider == "rules":
+        decider = RulesDecider()
     runtime = Runtime(
         graph=await open_graph(settings, progress),
         embedder=embedder or make_embedder(settings),
         extractor=extractor or make_extractor(settings),
         decider=decider or make_decider(settings),
+        method=method,
     )
     try:
         await runtime.graph.connect()
@@ -112,8 +119,6 @@ def make_decider(settings: Settings) -> Decider:
     if kind == "auto":
         kind = "jev" if key else "rules"
     if kind == "rules":
-        from engram_graph.adapters.rules_decider import RulesDecider
-
         return RulesDecider()
     if not key:
         raise ConfigurationError(

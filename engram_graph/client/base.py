@@ -15,6 +15,7 @@ from engram_graph.graph.write import Stored
 from engram_graph.models.facts import Fact
 from engram_graph.models.results import Added
 from engram_graph.ports import Decider, Embedder, Extractor
+from engram_graph.rules.method import Method
 from engram_graph.rules.validate import clean_namespace, clean_text
 from engram_graph.settings import Settings
 from engram_graph.vocabulary import MessageStatus
@@ -35,6 +36,7 @@ class Connection:
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
         decider: Decider | None = None,
+        method: Method | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.settings = settings or Settings.load()
@@ -45,6 +47,7 @@ class Connection:
             "embedder": embedder,
             "extractor": extractor,
             "decider": decider,
+            "method": method,
             "progress": progress,
         }
         self._runtime: Runtime | None = None

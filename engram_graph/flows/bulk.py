@@ -121,7 +121,7 @@ def _fact(message: Message, draft: Draft, now: datetime, runtime: Runtime) -> Fa
         text=draft.text,
         negated=draft.negated,
         extractor=_IMPORT,
-        belief=start(False, 1.0, runtime.thresholds),
+        belief=start(False, 1.0, runtime.method.thresholds),
         valid_from=began,
         valid_from_stated=stated,
         valid_until=draft.valid_until,

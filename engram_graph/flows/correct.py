@@ -13,8 +13,7 @@ from engram_graph.intake import CALLER, Correction, sentence
 from engram_graph.models.facts import Draft, Extracted, Fact
 from engram_graph.models.results import Added
 from engram_graph.rules.correct import correction_plan
-from engram_graph.rules.names import entity_key
-from engram_graph.rules.situation import Situation
+from engram_graph.rules.situation import Situation, place_of
 from engram_graph.vocabulary import MessageStatus
 
 _ATTEMPTS = 8
@@ -32,23 +31,19 @@ async def correct(runtime: Runtime, namespace: str, fact_id: str, change: Correc
         old = await get_fact(runtime.graph, namespace, fact_id)
         draft = _draft(old.fact, change)
         (vector,), reason = await runtime.embed([draft.text])
+        begins = change.valid_from or old.fact.valid_from
         around = await write.surroundings(
             runtime.graph,
-            namespace,
-            entity_key(draft.subject),
-            draft.predicate,
-            entity_key(draft.object),
+            place_of(namespace, draft, draft.predicate, begins),
             vector,
-            (),
-            runtime.thresholds,
-            change.valid_from or old.fact.valid_from,
+            runtime.method.thresholds,
             clock.now(),
         )
         situation = Situation(
             namespace=namespace,
             message=message,
             draft=draft,
-            valid_from=change.valid_from or old.fact.valid_from,
+            valid_from=begins,
             valid_from_stated=change.valid_from is not None,
             valid_until=change.valid_until,
             fact_id=clock.derived_id(message.id, "0"),
@@ -58,7 +53,7 @@ async def correct(runtime: Runtime, namespace: str, fact_id: str, change: Correc
             candidates=around.candidates,
             decided_at=clock.now(),
             embedding=vector,
-            thresholds=runtime.thresholds,
+            method=runtime.method,
         )
         plan = correction_plan(old, situation, change.reason, clock.new_id)
         if attempt == 0:

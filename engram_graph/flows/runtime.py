@@ -13,7 +13,7 @@ from engram_graph.graph import schema
 from engram_graph.graph.driver import Graph
 from engram_graph.models.facts import Vector
 from engram_graph.ports import Decider, Embedder, Extractor
-from engram_graph.rules.thresholds import DEFAULT, Thresholds
+from engram_graph.rules.method import DEFAULT, Method
 
 log = logging.getLogger(__name__)
 NO_EMBEDDER = "embedder: none installed, full text only"
@@ -25,6 +25,7 @@ class Runtime:
 
     Attributes:
         embedder: None when none is installed; vectors are then absent and search uses full text.
+        method: gates, belief and numbers. escalation: asked where the decider is too unsure.
         fits: the embedder was compared with what made the stored vectors.
     """
 
@@ -32,7 +33,8 @@ class Runtime:
     embedder: Embedder | None
     extractor: Extractor
     decider: Decider
-    thresholds: Thresholds = DEFAULT
+    method: Method = DEFAULT
+    escalation: Decider | None = None
     fits: bool = False
     _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
         default_factory=WeakValueDictionary
@@ -72,7 +74,7 @@ class Runtime:
 
     async def aclose(self) -> None:
         """Close the models and the pool."""
-        for part in (self.embedder, self.extractor, self.decider):
+        for part in (self.embedder, self.extractor, self.decider, self.escalation):
             if part is not None:
                 await part.aclose()
         await self.graph.close()

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from engram_graph.errors import ExtractionError, InputError
 from engram_graph.flows.runtime import Runtime
-from engram_graph.flows.write_fact import Written, write_fact
+from engram_graph.flows.write_fact import Written, settle_fact, write_fact
 from engram_graph.graph import history, write
 from engram_graph.models.facts import Draft, Extracted, Fact, Message, Vector
 from engram_graph.models.results import Added
 from engram_graph.rules.names import entity_key, resolve_person
 from engram_graph.rules.render import is_recall_block, one_line, without_recall_block
-from engram_graph.rules.secrets import redact, redact_values
+from engram_graph.rules.secrets import redact, redact_json, redact_values
 from engram_graph.rules.text import turn_text
 from engram_graph.rules.validate import clean_name, clean_text
 from engram_graph.vocabulary import MessageStatus, Role
@@ -66,28 +66,55 @@ async def process(
             extracted = await write.set_drafts(runtime.graph, message, extracted)
     if not extracted.drafts:
         await write.set_status(runtime.graph, message, MessageStatus.DONE)
-    written = [
-        await write_fact(
+    written: list[Written] = []
+    for index, draft in enumerate(extracted.drafts):
+        secrets = [value for one in written for value in one.secrets]
+        one = await write_fact(
             runtime,
-            message,
-            draft,
+            without(message, secrets),
+            (usable_draft(draft, message, secrets) or draft) if secrets else draft,
             index=index,
             extractor=extracted.extractor,
             finish=index == len(extracted.drafts) - 1,
-            embedding=vectors[index] if index < len(vectors) else None,
+            embedding=None if secrets or index >= len(vectors) else vectors[index],
         )
-        for index, draft in enumerate(extracted.drafts)
-    ]
+        written.append(one)
+    message = without(message, [value for one in written for value in one.secrets])
     done = message.model_copy(update={"status": MessageStatus.DONE, "error": None})
     return _added(done, written, degraded)
 
 
 async def resume(runtime: Runtime, namespace: str) -> list[Added]:
-    """Finish the messages that are pending or failed, oldest first."""
-    return [
+    """Finish the messages that are pending or failed, oldest first; then ask again about facts
+    that were stored while the decider gave no usable answer, until it gives none again."""
+    done = [
         await process(runtime, stored)
         for stored in await write.unfinished(runtime.graph, namespace)
     ]
+    finished = {fact.id for added in done for fact in added.facts}
+    for fact_id in await write.unsettled(runtime.graph, namespace):
+        if fact_id in finished:  # asked just now
+            continue
+        settled = await settle_fact(runtime, namespace, fact_id)
+        if settled is None:
+            continue
+        message, written = settled
+        done.append(_added(message, [written], ()))
+        if written.fact is None:
+            break
+    return done
+
+
+def without(message: Message, secrets: Sequence[str]) -> Message:
+    """``message`` with ``secrets`` taken out."""
+    if not secrets:
+        return message
+    return message.model_copy(
+        update={
+            "text": redact_values(message.text, secrets),
+            "metadata": redact_json(message.metadata, secrets),
+        }
+    )
 
 
 async def _extract(runtime: Runtime, message: Message) -> Extracted:
@@ -99,7 +126,7 @@ async def _extract(runtime: Runtime, message: Message) -> Extracted:
     if not heard.strip():
         return Extracted(extractor=name)
     recent = await write.recent_messages(
-        runtime.graph, message, runtime.thresholds.context_messages
+        runtime.graph, message, runtime.method.thresholds.context_messages
     )
     drafts = await runtime.extractor.extract(message.model_copy(update={"text": heard}), recent)
     usable = [d for d in (usable_draft(draft, message) for draft in drafts) if d is not None]
@@ -125,9 +152,14 @@ async def _stands_in(
     return any(text in line for text in told for line in recalled)
 
 
-def usable_draft(draft: Draft, message: Message) -> Draft | None:
-    """``draft`` without secrets and with its first person resolved; None when it cannot be kept."""
-    _, secrets = redact("\n".join((draft.text, draft.object, draft.subject, draft.quote or "")))
+def usable_draft(draft: Draft, message: Message, known: Sequence[str] = ()) -> Draft | None:
+    """``draft`` without secrets and with its first person resolved; None when it cannot be kept.
+
+    Args:
+        known: values that are secrets, besides those its own text betrays.
+    """
+    _, found = redact("\n".join((draft.text, draft.object, draft.subject, draft.quote or "")))
+    secrets = (*known, *found)
     try:
         return draft.model_copy(
             update={

@@ -1,28 +1,25 @@
-"""One draft becomes a fact: embed, find candidates, ask, plan, apply; again when it went stale."""
+"""One draft becomes a fact: find candidates, decide, apply; again when the plan went stale."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 from engram_graph import clock
-from engram_graph.errors import ConflictError, DecisionError
+from engram_graph.errors import ConflictError
+from engram_graph.flows.deciding import Decided, decide
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import write
-from engram_graph.models.decisions import Ask, Question, Reply
 from engram_graph.models.facts import Draft, Fact, Message, Vector
 from engram_graph.models.plans import FactChange, WritePlan
-from engram_graph.rules.answers import failed, fallback_reply
-from engram_graph.rules.asking import first_questions, second_questions
-from engram_graph.rules.names import entity_key, normal_text, rare_entity_names
-from engram_graph.rules.plan import make_plan
-from engram_graph.rules.repeat import repeat_plan, repetition
-from engram_graph.rules.situation import Candidate, Situation
+from engram_graph.rules.names import entity_key, normal_text
+from engram_graph.rules.situation import Candidate, Situation, place_of
+from engram_graph.vocabulary import ClosedReason
 
-log = logging.getLogger(__name__)
+CALLER = "caller"
 _ATTEMPTS = 12
 
 
@@ -31,15 +28,17 @@ class Written:
     """What came of one draft.
 
     Attributes:
-        fact: the stored fact, None when it repeats ``repeated``.
+        fact: the stored fact, None when it repeats ``repeated`` or was not worth storing.
         changed: existing facts in their new state, each with the state before.
         degraded: what fell back, in words.
+        secrets: values that only the decider recognised; they are gone from the message.
     """
 
     fact: Fact | None = None
     repeated: Fact | None = None
     changed: tuple[tuple[Fact, Fact], ...] = ()
     degraded: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
 
 
 async def write_fact(
@@ -63,103 +62,155 @@ async def write_fact(
         ConflictError: other writers kept changing the same facts.
         StoreError: the database failed; the message stays unfinished.
     """
-    degraded: list[str] = []
+    degraded: tuple[str, ...] = ()
     if embedding is None:
         (embedding,), reason = await runtime.embed([draft.text])
-        degraded += [reason] if reason else []
-    subject_key, object_key = entity_key(draft.subject), entity_key(draft.object)
-    named = [entity_key(name) for name in rare_entity_names(draft.text)]
-    async with runtime.writer_lock(message.namespace, subject_key):
+        degraded = (reason,) if reason else ()
+    vector = embedding
+    place = place_of(message.namespace, draft, draft.predicate, valid_from(draft, message))
+
+    async def look() -> Situation:
+        around = await write.surroundings(
+            runtime.graph, place, vector, runtime.method.thresholds, clock.now()
+        )
+        return Situation(
+            namespace=message.namespace,
+            message=message,
+            draft=draft,
+            valid_from=_begins(draft, message, around.candidates),
+            valid_from_stated=is_stated(draft, message),
+            valid_until=draft.valid_until,
+            fact_id=clock.derived_id(message.id, str(index)),
+            extractor=extractor,
+            caller_relation=extractor == CALLER,
+            subject_version=around.subject_version,
+            candidates=around.candidates,
+            embedding=vector,
+            mentions=around.mentions,
+            decided_at=clock.now(),
+            method=runtime.method,
+        )
+
+    decided, applied = await _carry_out(runtime, place.namespace, draft.subject, look, finish)
+    assert decided is not None  # ``look`` always sees a situation here
+    return _written(decided, degraded) if applied else await _as_stored(runtime, decided)
+
+
+async def settle_fact(
+    runtime: Runtime, namespace: str, fact_id: str
+) -> tuple[Message, Written] | None:
+    """Ask again about a fact that was stored while questions about it went unanswered.
+
+    What its answers had moved already is not moved twice. Without any answer nothing is written.
+    None when another client was quicker.
+
+    Raises:
+        ConflictError, StoreError: as ``write_fact``.
+    """
+    first = await write.unsettled_fact(runtime.graph, namespace, fact_id)
+    if first is None:
+        return None
+    (vector,), reason = await runtime.embed([first.fact.text])
+
+    async def look() -> Situation | None:
+        now = await write.unsettled_fact(runtime.graph, namespace, fact_id)
+        if now is None:
+            return None
+        fact, draft = now.fact, _as_draft(now.fact)
+        place = place_of(namespace, draft, fact.predicate, fact.valid_from)
+        around = await write.surroundings(
+            runtime.graph, place, vector, runtime.method.thresholds, clock.now()
+        )
+        return Situation(
+            namespace=namespace,
+            message=now.message,
+            draft=draft,
+            valid_from=fact.valid_from,
+            valid_from_stated=fact.valid_from_stated,
+            valid_until=draft.valid_until,
+            fact_id=fact.id,
+            extractor=fact.extractor,
+            caller_relation=fact.extractor == CALLER,
+            subject_version=around.subject_version,
+            candidates=around.candidates,
+            embedding=vector,
+            decided_at=clock.now(),
+            method=runtime.method,
+            stored=fact,
+            counted=now.counted,
+        )
+
+    decided, _ = await _carry_out(runtime, namespace, first.fact.subject, look, False)
+    if decided is None:
+        return None
+    return decided.situation.message, _written(decided, (reason,) if reason else ())
+
+
+async def _carry_out(
+    runtime: Runtime,
+    namespace: str,
+    subject: str,
+    look: Callable[[], Awaitable[Situation | None]],
+    finish: bool,
+) -> tuple[Decided | None, bool]:
+    """Decide on what ``look`` sees and apply it, until nobody has changed it in between.
+
+    Returns:
+        What was decided (None when there is nothing left to decide); whether it was applied now.
+    """
+    async with runtime.writer_lock(namespace, entity_key(subject)):
         for attempt in range(_ATTEMPTS):
-            around = await write.surroundings(
-                runtime.graph,
-                message.namespace,
-                subject_key,
-                draft.predicate,
-                object_key,
-                embedding,
-                named,
-                runtime.thresholds,
-                valid_from(draft, message),
-                clock.now(),
-            )
-            situation = Situation(
-                namespace=message.namespace,
-                message=message,
-                draft=draft,
-                valid_from=_begins(draft, message, around.candidates),
-                valid_from_stated=is_stated(draft, message),
-                valid_until=draft.valid_until,
-                fact_id=clock.derived_id(message.id, str(index)),
-                extractor=extractor,
-                caller_relation=extractor == "caller",
-                subject_version=around.subject_version,
-                candidates=around.candidates,
-                embedding=embedding,
-                mentions=around.mentions,
-                decided_at=clock.now(),
-                thresholds=runtime.thresholds,
-            )
-            plan, repeated, reasons = await _decide(runtime, situation)
+            situation = await look()
+            if situation is None:
+                return None, False
+            decided = await decide(runtime, situation)
+            if decided.plan is None:
+                return decided, False
             try:
-                applied = await write.apply(runtime.graph, plan, finish=finish)
+                return decided, await write.apply(runtime.graph, decided.plan, finish=finish)
             except write.StalePlanError:
                 await asyncio.sleep(random.uniform(0, 0.02 * (attempt + 1)))
-                continue
-            if not applied:
-                return await _as_stored(runtime, message, situation)
-            return Written(
-                plan.fact, repeated, _changes(plan, around.candidates), (*degraded, *reasons)
-            )
-    raise ConflictError(f"facts about {draft.subject!r} kept changing while one was written")
+    raise ConflictError(f"facts about {subject!r} kept changing while one was written")
 
 
-async def _as_stored(runtime: Runtime, message: Message, situation: Situation) -> Written:
-    """What came of a draft that was applied before, by a run that broke off or another client."""
-    known = await write.facts_of_message(runtime.graph, message)
-    pair = (situation.subject_key, entity_key(situation.draft.object))
-    own = next((fact for fact in known if fact.id == situation.fact_id), None)
-    twin = next((fact for fact in known if (fact.subject_key, fact.object_key) == pair), None)
-    return Written(fact=own, repeated=None if own else twin)
-
-
-async def _decide(
-    runtime: Runtime, situation: Situation
-) -> tuple[WritePlan, Fact | None, list[str]]:
-    """The plan; the known fact it repeats, if so; and what fell back."""
-    twin = repetition(situation)
-    if twin is not None:
-        plan = repeat_plan(situation, twin, clock.new_id)
-        # The decision stands for the draft, as its fact would: applied once, also when resumed.
-        first, *others = plan.judgements
-        kept = (replace(first, id=situation.fact_id), *others)
-        return replace(plan, judgements=kept), twin.fact, []
-    reply, reasons = await _ask(runtime, situation, first_questions(situation))
-    second = None
-    if not failed(reply) and (questions := second_questions(situation, reply)):
-        second, more = await _ask(runtime, situation, questions)
-        reasons += more
-    return make_plan(situation, reply, second, clock.new_id), None, reasons
-
-
-async def _ask(
-    runtime: Runtime, situation: Situation, questions: tuple[Question, ...]
-) -> tuple[Reply, list[str]]:
-    """The decider's reply, with fallbacks where it gave none, and what fell back, in words."""
-    asked = Ask(
-        draft=situation.draft,
-        valid_from=situation.valid_from,
-        speaker=situation.message.speaker,
-        role=situation.message.role,
-        message=situation.message.text,
-        questions=questions,
+def _written(decided: Decided, degraded: tuple[str, ...]) -> Written:
+    plan = decided.plan
+    return Written(
+        plan.fact if plan else None,
+        decided.repeated,
+        _changes(plan, decided.situation.candidates) if plan else (),
+        (*degraded, *decided.degraded),
+        decided.secrets,
     )
-    try:
-        reply = await runtime.decider.ask(asked)
-    except DecisionError as error:
-        log.warning("decider %s failed: %s", runtime.decider.name, error.code)
-        return fallback_reply(questions, error.code), [f"decider: {error.code}"]
-    return reply, [f"decider: {reply.error}"] if reply.error else []
+
+
+def _as_draft(fact: Fact) -> Draft:
+    """A stored fact as it was given; its end only if it was stated."""
+    stated = fact.closed_reason == ClosedReason.STATED
+    return Draft(
+        subject=fact.subject,
+        predicate=fact.predicate,
+        object=fact.object,
+        text=fact.text,
+        quote=fact.source_quote,
+        negated=fact.negated,
+        valid_from=fact.valid_from,
+        valid_until=fact.valid_until if stated else None,
+        kind=fact.kind,
+        durability=fact.durability,
+        sensitivity=fact.sensitivity,
+        temporal_status=fact.temporal_status,
+    )
+
+
+async def _as_stored(runtime: Runtime, decided: Decided) -> Written:
+    """What came of a draft that was applied before, by a run that broke off or another client."""
+    s = decided.situation
+    known = await write.facts_of_message(runtime.graph, s.message)
+    pair = (s.subject_key, entity_key(s.draft.object))
+    own = next((fact for fact in known if fact.id == s.fact_id), None)
+    twin = next((fact for fact in known if (fact.subject_key, fact.object_key) == pair), None)
+    return Written(own, None if own else twin, secrets=decided.secrets)
 
 
 def valid_from(draft: Draft, message: Message) -> datetime:

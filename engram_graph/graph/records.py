@@ -9,7 +9,8 @@ from typing import Any
 
 from engram_graph.models.decisions import Decision, Judgement, RequestLog
 from engram_graph.models.facts import Extracted, Fact, Link, Message, Vector
-from engram_graph.rules.questions import RELATION, SECOND
+from engram_graph.rules.questions import RELATION, SECOND, question_id
+from engram_graph.rules.secrets import redact_json, redact_values
 from engram_graph.rules.text import namespace_key, search_text, turn_text
 from engram_graph.vocabulary import NEGATED, PREDICATES, ClosedReason
 
@@ -96,6 +97,21 @@ def message_properties(item: Message, embedding: Vector | None, kept: str | None
     }
 
 
+def redacted_message(row: Row, values: Sequence[str], embedding: Vector | None) -> Row:
+    """What changes of a ``:Message`` when ``values`` are taken out of it."""
+    text = redact_values(row["text"], values)
+    changed: Row = {
+        "text": text,
+        "search_text": search_text(turn_text(row["speaker"], text)),
+        "embedding": embedding,
+    }
+    for name in ("metadata", "drafts"):
+        if row.get(name):
+            kept = redact_json(json.loads(row[name]), values)
+            changed[name] = json.dumps(kept, ensure_ascii=False)
+    return changed
+
+
 def fact_properties(item: Fact, embedding: Vector | None) -> Row:
     """Every property of a ``:Fact``; ``candidate`` = may still be closed, reopened or supported."""
     properties = {k: v for k, v in item.model_dump().items() if k not in _NOT_ON_THE_NODE}
@@ -103,6 +119,7 @@ def fact_properties(item: Fact, embedding: Vector | None) -> Row:
         "namespace_key": namespace_key(item.namespace),
         "search_text": search_text(item.text),
         "embedding": embedding,
+        "unsettled": item.unsettled or None,  # an index of the few that are
         "candidate": is_candidate(item.valid_until, item.closed_reason),
     }
 
@@ -155,8 +172,7 @@ def judgement_parameters(
     """A judgement for ``record_decisions``; ``position`` orders those of one plan.
 
     Args:
-        requests: the plan's; one that asked about the pair again (the second phrasing) is what
-            the judgement rests on, too.
+        requests: the plan's, of which those that asked about the pair are what it rests on.
     """
     properties: Row = {
         "id": item.id,
@@ -169,6 +185,7 @@ def judgement_parameters(
         "backend": item.backend,
         "decided_at": decided_at,
         "position": position,
+        "pieces": list(item.pieces) or None,
         "moves_end": item.closing is not None,
     }
     if item.closing is not None:
@@ -194,13 +211,10 @@ def judgement_parameters(
 
 
 def _rests_on(item: Judgement, requests: Sequence[RequestLog]) -> list[str]:
+    """The requests that asked about the pair (in both phrasings), else the one it names."""
     if item.request is None:
         return []
-    again = [
-        request.id
-        for request in requests
-        if request.id != item.request
-        and item.question == RELATION
-        and f"{SECOND}:{item.candidate_id}" in request.answers
-    ]
-    return [item.request, *again]
+    names = (RELATION, SECOND) if item.question == RELATION else (item.question,)
+    keys = {question_id(name, item.candidate_id or "") for name in names}
+    found = [request.id for request in requests if keys & request.answers.keys()]
+    return found or [item.request]

@@ -14,7 +14,7 @@ from engram_graph.graph.queries import load
 from engram_graph.models.decisions import Judgement
 from engram_graph.models.facts import Extracted, Fact, Message, Vector
 from engram_graph.models.plans import WritePlan
-from engram_graph.rules.situation import Candidate
+from engram_graph.rules.situation import Candidate, Place
 from engram_graph.rules.thresholds import Thresholds
 from engram_graph.vocabulary import PREDICATES, MessageStatus
 
@@ -48,6 +48,15 @@ class Surroundings:
     candidates: tuple[Candidate, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """A fact to be asked about again, its first message, and the facts whose belief it moved."""
+
+    fact: Fact
+    message: Message
+    counted: frozenset[str]
+
+
 async def store_message(
     graph: Graph, message: Message, embedding: Vector | None, drafts: Extracted | None
 ) -> Stored:
@@ -68,39 +77,35 @@ async def store_message(
 
 async def surroundings(
     graph: Graph,
-    namespace: str,
-    subject_key: str,
-    predicate: str,
-    object_key: str,
+    place: Place,
     embedding: Vector | None,
-    named: Sequence[str],
     thresholds: Thresholds,
-    begins: datetime,
     now: datetime,
 ) -> Surroundings:
-    """G(f) for a new fact valid from ``begins``, and the entities ``named`` (keys) in its text."""
+    """G(f) for a new fact that belongs to ``place``, and the entities its text names."""
+    predicate = PREDICATES[place.predicate]
     params: dict[str, Any] = {
-        "namespace": namespace,
-        "subject_key": subject_key,
-        "object_key": object_key,
+        "namespace": place.namespace,
+        "subject_key": place.subject_key,
+        "object_key": place.object_key,
     }
 
     async def work(tx: Tx) -> Surroundings:
-        known = await tx.run(load("write")["known_entities"], keys=list(named), **params)
+        known = await tx.run(load("write")["known_entities"], keys=list(place.named), **params)
         rows = await tx.run(
             load("write")["candidates"],
-            predicate=predicate,
-            type=PREDICATES[predicate].neo4j_type,
+            predicate=predicate.name,
+            type=predicate.neo4j_type,
             embedding=embedding,
             near=thresholds.near,
             related=thresholds.related,
             related_scan=_RELATED_SCAN,
-            rare_keys=list(named),
+            rare_keys=list(place.named),
             rare_scan=_RARE_SCAN,
             rare_share=thresholds.rare_entity_share,
             rare_min=thresholds.rare_entity_min,
-            single=PREDICATES[predicate].single,
-            begins=begins,
+            single=predicate.single,
+            begins=place.valid_from,
             now=now,
             **params,
         )
@@ -145,15 +150,19 @@ async def apply(graph: Graph, plan: WritePlan, *, finish: bool) -> bool:
 
 
 async def _lock(tx: Tx, plan: WritePlan) -> bool:
-    """Take the locks; whether the plan's fact is there already."""
+    """Take the locks; whether the plan was applied already."""
+    if plan.fact is None and plan.repeats is None:  # nothing is stored, and no entity is made
+        found = await tx.run(load("write")["is_decided"], id=plan.judgements[0].id)
+        return bool(found[0]["decided"])
     names = {plan.subject_key: plan.fact.subject if plan.fact else plan.subject_key}
     if plan.fact:
         names.setdefault(plan.fact.object_key, plan.fact.object)
+    stored = plan.fact.id if plan.fact and plan.settles is None else plan.judgements[0].id
     rows = await tx.run(
         load("write")["lock_entities"],
         namespace=plan.namespace,
         subject_key=plan.subject_key,
-        draft_id=plan.fact.id if plan.fact else plan.judgements[0].id,
+        draft_id=stored,
         entities=[{"key": k, "name": n, "id": new_id()} for k, n in sorted(names.items())],
         now=plan.decided_at,
     )
@@ -162,8 +171,10 @@ async def _lock(tx: Tx, plan: WritePlan) -> bool:
     seen = {row["key"]: row["version"] for row in rows}
     if seen[plan.subject_key] != plan.subject_version:
         raise StalePlanError
-    if plan.changes:
-        wanted = {change.id: change.version for change in plan.changes}
+    wanted = {change.id: change.version for change in plan.changes}
+    if plan.fact and plan.settles is not None:
+        wanted[plan.fact.id] = plan.settles
+    if wanted:
         locked = await tx.run(
             load("write")["lock_facts"], namespace=plan.namespace, ids=sorted(wanted)
         )
@@ -176,16 +187,25 @@ async def _write(tx: Tx, plan: WritePlan) -> None:
     scope = {"namespace": plan.namespace}
     write = load("write")
     if plan.fact:
-        await tx.run(
-            write["create_fact"],
-            subject_key=plan.fact.subject_key,
-            object_key=plan.fact.object_key,
-            type=records.edge_type(plan.fact),
-            properties=records.fact_properties(plan.fact, plan.embedding),
-            message_id=plan.message_id,
-            mentions=list(plan.mentions),
-            **scope,
-        )
+        values: dict[str, Any] = {
+            "subject_key": plan.fact.subject_key,
+            "object_key": plan.fact.object_key,
+            "type": records.edge_type(plan.fact),
+            "properties": records.fact_properties(plan.fact, plan.embedding),
+        }
+        if plan.settles is None:
+            await tx.run(
+                write["create_fact"],
+                message_id=plan.message_id,
+                mentions=list(plan.mentions),
+                **values,
+                **scope,
+            )
+        else:
+            values["properties"].pop("read_at")  # may be newer than what the plan was made from
+            if plan.embedding is None:
+                values["properties"].pop("embedding")
+            await tx.run(write["settle_fact"], fact_id=plan.fact.id, **values, **scope)
     if plan.repeats:
         await tx.run(write["add_source"], fact_id=plan.repeats, message_id=plan.message_id, **scope)
     if plan.changes:
@@ -248,6 +268,21 @@ async def set_drafts(graph: Graph, message: Message, drafts: Extracted) -> Extra
     return (records.drafts(rows[0]) if rows else None) or drafts
 
 
+async def redact_message(
+    graph: Graph, message: Message, values: Sequence[str], embedding: Vector | None
+) -> None:
+    """Take ``values`` out of a stored message: text, metadata, drafts and what is searched."""
+
+    async def work(tx: Tx) -> None:
+        scope = {"namespace": message.namespace, "message_id": message.id}
+        rows = await tx.run(load("write")["lock_message"], **scope)
+        for row in rows:
+            clean = records.redacted_message(row["message"], values, embedding)
+            await tx.run(load("write")["rewrite_message"], properties=clean, **scope)
+
+    await graph.transact("redact_message", work)
+
+
 async def set_status(
     graph: Graph, message: Message, status: MessageStatus, error: str | None = None
 ) -> None:
@@ -275,6 +310,23 @@ async def unfinished(graph: Graph, namespace: str) -> list[Stored]:
     """Messages that are pending or failed, oldest first."""
     rows = await graph.read(load("write")["unfinished"], namespace=namespace)
     return [_stored(row["message"], False) for row in rows]
+
+
+async def unsettled(graph: Graph, namespace: str) -> list[str]:
+    """Ids of the facts a question about which got no usable answer, oldest first."""
+    rows = await graph.read(load("write")["unsettled"], namespace=namespace)
+    return [row["id"] for row in rows]
+
+
+async def unsettled_fact(graph: Graph, namespace: str, fact_id: str) -> Unsettled | None:
+    """One such fact as it stands; None when it is settled by now."""
+    rows = await graph.read(load("write")["unsettled_fact"], namespace=namespace, id=fact_id)
+    if not rows:
+        return None
+    row = rows[0]
+    return Unsettled(
+        records.fact(row["fact"]), records.message(row["message"]), frozenset(row["counted"])
+    )
 
 
 async def facts_of_message(graph: Graph, message: Message) -> list[Fact]:

@@ -98,6 +98,14 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
+class Round:
+    """One request about a draft, and what came back."""
+
+    questions: tuple[Question, ...]
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
 class RequestLog:
     """One ``:Request`` node to be written."""
 
@@ -124,6 +132,7 @@ class Judgement:
         chosen, p: the label and its probability; a rule has p = 1.
         belief: fact id → (before, after) for every belief this decision moved.
         closing: (valid_until, reason) before and after, of the fact it is ABOUT.
+        pieces: probabilities of the answers that moved belief, one logit each.
         request: id of the Request it rests on; None for a rule.
     """
 
@@ -140,6 +149,7 @@ class Judgement:
     closing: (
         tuple[tuple[datetime | None, str | None], tuple[datetime | None, str | None]] | None
     ) = None
+    pieces: tuple[float, ...] = ()
     request: str | None = None
 
 
@@ -157,6 +167,7 @@ class Decision(Record):
     reason: str
     backend: str
     decided_at: datetime
+    pieces: tuple[float, ...] = ()
     fact_id: str | None = None
     candidate_id: str | None = None
     belief_before: float | None = None

@@ -111,6 +111,7 @@ class Fact(Record):
         valid_from_stated: the start was given, not taken from the message's date.
         recorded_at, closed_at: when the memory knew.
         tentative: stored unsure. disputed: contradicted but not closed.
+        unsettled: a question about it got no usable answer; ``resume`` asks again.
         extractor: what made it: ``caller``, ``patterns``, ``llm:<model>``, ``import``.
         version: counts changes; a plan is applied only to the version it was made from.
     """
@@ -133,6 +134,7 @@ class Fact(Record):
     confidence: float = 1.0
     tentative: bool = False
     disputed: bool = False
+    unsettled: bool = False
     belief: float = 0.98
     against_count: int = 0
     valid_from: datetime

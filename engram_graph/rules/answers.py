@@ -6,7 +6,7 @@ Source: decision_rules §5 and §10.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal, TypeVar
@@ -18,6 +18,8 @@ from engram_graph.vocabulary import SUPERSEDING, Verdict
 L = TypeVar("L", bound=StrEnum)
 Zone = Literal["act", "escalate", "tentative"]
 FALLBACK_BACKEND = "fallback"
+LLM_ESCALATION = "llm_escalation"
+"""Backend of an answer a stronger model gave in place of an unsure one (decision_rules §9)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,14 @@ def label(answer: Answer | None, hint: L) -> L:
     return type(hint)(answer.chosen)
 
 
+def likeliest(answer: Answer, labels: type[L]) -> L:
+    """The likeliest of ``labels``; of ties the first in the vocabulary's order."""
+    return max(labels, key=lambda each: answer.p(each))
+
+
 def chosen_verdict(answer: Answer) -> Verdict:
     """The likeliest verdict; of ties the first in the vocabulary's order."""
-    return max(Verdict, key=lambda verdict: answer.p(verdict))
+    return likeliest(answer, Verdict)
 
 
 def deciding(answers: Sequence[Answer | None]) -> Decided:
@@ -82,6 +89,29 @@ def zone(verdict: Verdict, p: float, thresholds: Thresholds = DEFAULT) -> Zone:
     if verdict in SUPERSEDING and p < thresholds.escalate_below:
         return "escalate"
     return "tentative"
+
+
+def merged(replies: Sequence[Reply]) -> Reply:
+    """Several requests about one draft as one reply; a later usable answer replaces an earlier."""
+    answers: dict[str, Answer] = {}
+    for reply in replies:
+        answers |= {
+            key: answer
+            for key, answer in reply.answers.items()
+            if not answer.fallback or key not in answers
+        }
+    return replace(replies[0], answers=answers)
+
+
+def escalated(reply: Reply) -> Reply:
+    """What a stronger model said, as it counts: its label is taken for certain (p = 1)."""
+    answers = {
+        key: answer
+        if answer.fallback
+        else Answer(answer.question, {chosen_verdict(answer): 1.0}, LLM_ESCALATION)
+        for key, answer in reply.answers.items()
+    }
+    return replace(reply, answers=answers)
 
 
 def failed(reply: Reply) -> bool:

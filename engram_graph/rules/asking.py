@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from engram_graph.models.decisions import Answer, Question, Reply
 from engram_graph.models.facts import Fact
 from engram_graph.rules import questions as ask
-from engram_graph.rules.answers import Decided, deciding, failed, label, usable, yes
-from engram_graph.rules.evidence import FIRST_REFUSALS, first_refusal, pair_answer
-from engram_graph.rules.gates import needs_second
+from engram_graph.rules.answers import Decided, failed, label, usable, yes, zone
+from engram_graph.rules.evidence import FIRST_REFUSALS, first_refusal, pair_answer, relation_of
+from engram_graph.rules.gates import counts, needs_second
 from engram_graph.rules.names import entity_key
 from engram_graph.rules.questions import question
 from engram_graph.rules.situation import Situation
@@ -34,13 +34,37 @@ def first_questions(s: Situation) -> tuple[Question, ...]:
     own = [ask.KIND, ask.TEMPORAL, ask.DURABILITY, ask.SENSITIVITY]
     if not s.caller_relation:  # what the caller has decided is not asked
         own = [ask.WORTH, ask.KIND, ask.TEMPORAL, ask.EDGE_TYPE, ask.DURABILITY, ask.SENSITIVITY]
+    return (*(question(name) for name in own), *pair_questions(s))
+
+
+def pair_questions(s: Situation, known: frozenset[str] = frozenset()) -> tuple[Question, ...]:
+    """What is asked about each candidate, but for those in ``known`` (asked already)."""
     pairs: list[Question] = []
     for candidate in s.asked:
+        if candidate.fact.id in known:
+            continue
         pairs.append(question(ask.RELATION, candidate.fact, candidate.speakers))
-        pairs.append(question(ask.SAME_ATTRIBUTE, candidate.fact))
+        if s.method.same_attribute:
+            pairs.append(question(ask.SAME_ATTRIBUTE, candidate.fact))
         if s.may_be_fulfilled(candidate.fact):
             pairs.append(question(ask.PLAN_FULFILLED, candidate.fact))
-    return (*(question(name) for name in own), *pairs)
+    return tuple(pairs)
+
+
+def escalation_questions(s: Situation, reply: Reply) -> tuple[Question, ...]:
+    """The relation to the deciding candidate, for a stronger model: the answer speaks against a
+    fact, and is too weak to act on (§5, below .60)."""
+    relation = relation_of(s, reply)
+    if relation.candidate is None or s.from_assistant:
+        return ()
+    candidate = s.asked[relation.candidate]
+    answer = pair_answer(reply, ask.RELATION, candidate)
+    weak = zone(relation.verdict, relation.p, s.thresholds) == "escalate"
+    if answer is None or not weak or candidate.fact.id in s.counted:
+        return ()
+    if s.method.superseding == "mass" and counts(answer, relation.verdict, s.method):
+        return ()
+    return (question(ask.RELATION, candidate.fact, candidate.speakers),)
 
 
 def second_questions(s: Situation, reply: Reply) -> tuple[Question, ...]:
@@ -57,8 +81,11 @@ def second_questions(s: Situation, reply: Reply) -> tuple[Question, ...]:
         if candidate.fact.id in s.counted:
             continue
         verdict, refusal = first_refusal(s, fact, candidate, reply)
+        answer = pair_answer(reply, ask.RELATION, candidate)
         superseding = verdict in SUPERSEDING and refusal not in FIRST_REFUSALS
-        if superseding and needs_second(verdict, candidate.fact):
+        if not superseding or answer is None:
+            continue
+        if needs_second(answer, verdict, candidate.fact, s.method):
             wanted.append(question(ask.SECOND, candidate.fact, candidate.speakers))
     return tuple(wanted)
 
@@ -75,7 +102,7 @@ def decided_predicate(s: Situation, reply: Reply) -> str:
 def standing(s: Situation, reply: Reply) -> Standing:
     """Worth and relation of the draft, and whether it is stored tentative (§5, §7, §10)."""
     worth = 1.0 if s.caller_relation else yes(reply.answers.get(ask.WORTH))
-    relation = deciding([pair_answer(reply, ask.RELATION, c) for c in s.asked])
+    relation = relation_of(s, reply)
     lost = failed(reply)
     act = s.thresholds.act
     tentative = lost or s.from_assistant or worth < act or relation.p < act
@@ -89,7 +116,7 @@ def fact_of(s: Situation, reply: Reply) -> Fact:
     A question without a usable answer leaves the extractor's hint.
     """
     draft, answers = s.draft, reply.answers
-    decided = {
+    decided: dict[str, object] = {
         "predicate": decided_predicate(s, reply),
         "kind": label(answers.get(ask.KIND), draft.kind),
         "durability": label(answers.get(ask.DURABILITY), draft.durability),
@@ -97,7 +124,15 @@ def fact_of(s: Situation, reply: Reply) -> Fact:
         "temporal_status": label(answers.get(ask.TEMPORAL), draft.temporal_status),
     }
     if s.stored is not None:
-        return s.stored.model_copy(update={**decided, "version": s.stored.version + 1})
+        decided |= {"version": s.stored.version + 1}
+        if s.redacted:
+            decided |= {
+                "object": draft.object,
+                "object_key": entity_key(draft.object),
+                "text": draft.text,
+                "source_quote": draft.quote,
+            }
+        return s.stored.model_copy(update=decided)
     return unsaid_fact(s).model_copy(update=decided)
 
 

@@ -1,7 +1,6 @@
 """Belief: the probability that a fact holds, moved by evidence in log-odds.
 
-Source: decision_rules §7, rule v3 (``argmax_gt_half``). Support adds l(p), what speaks against
-subtracts it; an answer counts only if its label is the likeliest and p > .5.
+Source: decision_rules §7. Support adds l(p), what speaks against subtracts it.
 """
 
 from __future__ import annotations
@@ -40,11 +39,6 @@ def updated(belief: float | None, delta: float, thresholds: Thresholds = DEFAULT
 def start(tentative: bool, p_relation: float, thresholds: Thresholds = DEFAULT) -> float:
     """Belief of a fact when it is stored: .50 unsure, else how sure its relation is."""
     return thresholds.start_tentative if tentative else clamp(p_relation, thresholds)
-
-
-def counts(p: float, thresholds: Thresholds = DEFAULT) -> bool:
-    """Whether the likeliest label is strong enough to be evidence (strictly above .5)."""
-    return p > thresholds.evidence_above
 
 
 def closes(belief: float, thresholds: Thresholds = DEFAULT) -> bool:

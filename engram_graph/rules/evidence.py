@@ -1,7 +1,8 @@
 """Evidence: what each candidate's answer is worth, or why it is worth nothing.
 
 Source: decision_rules §6 and §7. Every candidate's answer is evidence, not only the deciding
-one's. The first refusal that holds is named: weak, temporal, structure, unconfirmed, order.
+one's; without belief only that one acts. The first refusal that holds is named: weak, temporal,
+structure, unconfirmed, order.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from dataclasses import dataclass
 
 from engram_graph.models.decisions import Answer, Reply
 from engram_graph.models.facts import Fact
-from engram_graph.rules import belief, gates, order
+from engram_graph.rules import gates, order
 from engram_graph.rules import questions as ask
-from engram_graph.rules.answers import chosen_verdict, yes
+from engram_graph.rules.answers import Decided, chosen_verdict, deciding, yes
 from engram_graph.rules.situation import Candidate, Situation
 from engram_graph.vocabulary import SUPERSEDING, SUPPORTING, Outcome, Verdict
 
@@ -28,7 +29,7 @@ class Finding:
 
     Attributes:
         verdict, p: the answer's likeliest label (never ``new``) and its probability.
-        pieces: probabilities of the answers that count, both phrasings if both were needed.
+        pieces: how strong each answer that counts is, both phrasings if both were needed.
     """
 
     candidate: Candidate
@@ -45,9 +46,14 @@ class Finding:
         return self.verdict in SUPPORTING
 
 
-def pair_answer(reply: Reply | None, name: str, candidate: Candidate) -> Answer | None:
+def pair_answer(reply: Reply, name: str, candidate: Candidate) -> Answer | None:
     """The answer to question ``name`` about ``candidate``; None when it was not asked."""
-    return reply.answers.get(ask.question_id(name, candidate.fact.id)) if reply else None
+    return reply.answers.get(ask.question_id(name, candidate.fact.id))
+
+
+def relation_of(s: Situation, reply: Reply) -> Decided:
+    """The relation of the new fact to what is known, by the candidate that decides (§5)."""
+    return deciding([pair_answer(reply, ask.RELATION, c) for c in s.asked])
 
 
 def first_refusal(
@@ -63,10 +69,10 @@ def first_refusal(
     verdict = chosen_verdict(answer)
     if verdict == Verdict.NEW:
         return verdict, None
-    if not belief.counts(answer.p(verdict), s.thresholds):
+    if not gates.counts(answer, verdict, s.method):
         return verdict, Outcome.IGNORED_WEAK
     if verdict in SUPERSEDING:
-        if not gates.passes_temporal(reply.answers.get(ask.TEMPORAL), s.thresholds):
+        if not gates.passes_temporal(reply.answers.get(ask.TEMPORAL), verdict, s.method):
             return verdict, Outcome.BLOCKED_TEMPORAL
         if not passes_structure(s, fact, candidate, reply, verdict):
             return verdict, Outcome.BLOCKED_STRUCTURE
@@ -78,28 +84,35 @@ def passes_structure(
 ) -> bool:
     """G2 on a pair, with its same_attribute answer."""
     same_attribute = yes(pair_answer(reply, ask.SAME_ATTRIBUTE, candidate))
-    return gates.passes_structure(verdict, fact, candidate.fact, same_attribute, s.thresholds)
+    return gates.passes_structure(verdict, fact, candidate.fact, same_attribute, s.method)
 
 
-def weigh(s: Situation, fact: Fact, reply: Reply, second: Reply | None) -> tuple[Finding, ...]:
+def weigh(s: Situation, fact: Fact, reply: Reply) -> tuple[Finding, ...]:
     """One finding for each pair whose answer is not ``new``, in the candidates' order."""
+    decides = relation_of(s, reply).candidate
     findings = []
-    for candidate in s.asked:
+    for index, candidate in enumerate(s.asked):
         verdict, refusal = first_refusal(s, fact, candidate, reply)
         answer = pair_answer(reply, ask.RELATION, candidate)
         if verdict == Verdict.NEW or answer is None or candidate.fact.id in s.counted:
             continue
-        p, reason = answer.p(verdict), ""
-        pieces: tuple[float, ...] = (p,)
+        if not s.method.belief and index != decides:
+            continue
+        strength = gates.strength(answer, verdict, s.method)
+        pieces: tuple[float, ...] = (strength,)
+        reason = "" if strength == answer.p(verdict) else f"all that supersedes: {strength:.2f}"
         if refusal is None and verdict in SUPPORTING:
             refusal, reason = _support_refusal(s, fact, candidate)
         elif refusal is None:
-            confirmation = pair_answer(second, ask.SECOND, candidate)
-            refusal, reason = _against_refusal(s, fact, candidate, verdict, confirmation)
-            if confirmation is not None and gates.needs_second(verdict, candidate.fact):
-                pieces = (p, _strongest(confirmation))
+            confirmation = pair_answer(reply, ask.SECOND, candidate)
+            wanted = gates.needs_second(answer, verdict, candidate.fact, s.method)
+            refusal, why = _against_refusal(s, fact, candidate, wanted, confirmation)
+            reason = why or reason
+            if confirmation is not None and wanted:
+                pieces = (strength, _strongest(s, confirmation))
         outcome = refusal or Outcome.APPLIED
-        kept = pieces if outcome == Outcome.APPLIED else ()
+        kept = pieces if outcome == Outcome.APPLIED and s.method.belief else ()
+        p = answer.p(verdict)
         findings.append(Finding(candidate, verdict, p, outcome, answer.backend, kept, reason))
     return tuple(findings)
 
@@ -116,19 +129,25 @@ def _support_refusal(s: Situation, fact: Fact, candidate: Candidate) -> tuple[Ou
 
 
 def _against_refusal(
-    s: Situation, fact: Fact, candidate: Candidate, verdict: Verdict, second: Answer | None
+    s: Situation, fact: Fact, candidate: Candidate, wanted: bool, second: Answer | None
 ) -> tuple[Outcome | None, str]:
-    """Why an answer that passed G1 and G2 still closes nothing: G3, then the order of dates."""
+    """Why an answer that passed G1 and G2 still closes nothing: G3, then the order of dates.
+
+    Args:
+        wanted: the second phrasing must agree.
+    """
     old = candidate.fact
     if s.from_assistant:  # the second phrasing was not asked
         return Outcome.BLOCKED_ROLE, "said by an assistant"
-    if gates.needs_second(verdict, old) and not gates.agrees(second, s.thresholds):
+    if wanted and not gates.agrees(second, s.method):
         said = (
             "no usable answer"
             if second is None or second.fallback
-            else (f"{chosen_verdict(second)} {_strongest(second):.2f}")
+            else f"{chosen_verdict(second)} {_strongest(s, second):.2f}"
         )
         return Outcome.UNCONFIRMED, f"second phrasing: {said}"
+    if fact.tentative and not s.method.unsure_closes:
+        return Outcome.UNCONFIRMED, "the new fact is unsure itself"
     if order.begins_before(fact, old):
         return Outcome.BLOCKED_ORDER, "valid from before the fact it would replace"
     if order.outlives(old, s.valid_until, s.message.said_at):
@@ -136,5 +155,5 @@ def _against_refusal(
     return None, ""
 
 
-def _strongest(answer: Answer) -> float:
-    return answer.p(chosen_verdict(answer))
+def _strongest(s: Situation, answer: Answer) -> float:
+    return gates.strength(answer, chosen_verdict(answer), s.method)

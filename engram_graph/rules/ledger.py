@@ -6,6 +6,7 @@ Only rules use it while they make one plan; what it writes down becomes a ``Writ
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from engram_graph.models.decisions import Judgement, Question, Reply, RequestLog
@@ -59,7 +60,7 @@ class Ledger:
         self,
         question: str,
         outcome: Outcome,
-        fact_id: str,
+        fact_id: str | None = None,
         candidate_id: str | None = None,
         *,
         chosen: str = "",
@@ -68,6 +69,7 @@ class Ledger:
         backend: str = "rule",
         moved: Moved | None = None,
         closing: tuple[Fact, Fact] | None = None,
+        pieces: tuple[float, ...] = (),
         request: str | None = None,
     ) -> None:
         """Write down one judgement; ids follow the order of decisions."""
@@ -91,6 +93,7 @@ class Ledger:
                 backend=backend,
                 belief=moved or {},
                 closing=ends,
+                pieces=pieces,
                 request=request,
             )
         )
@@ -190,8 +193,14 @@ class Ledger:
         return newer
 
     def plan(self, fact_id: str | None, repeats: str | None = None) -> WritePlan:
-        """All that was written down, as one plan that stores ``fact_id``."""
+        """All that was written down, as one plan that stores ``fact_id``.
+
+        Where nothing is stored the first decision stands for the draft, as its fact would: it has
+        that id, so that a draft resumed is applied once.
+        """
         s = self._s
+        if fact_id is None:
+            self._judgements[0] = replace(self._judgements[0], id=s.fact_id)
         changes = tuple(
             FactChange(
                 id=before.id,

@@ -6,18 +6,21 @@ give the same plan, but for the ids ``new_id`` makes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from engram_graph.models.decisions import Reply
+from engram_graph.models.decisions import Reply, Round
+from engram_graph.models.facts import Fact
 from engram_graph.models.plans import WritePlan
 from engram_graph.rules import belief, gates, order
 from engram_graph.rules import questions as ask
-from engram_graph.rules.answers import yes
+from engram_graph.rules.answers import escalated, merged, usable, yes
 from engram_graph.rules.asking import (
     Standing,
     decided_predicate,
+    escalation_questions,
     fact_of,
     first_questions,
+    pair_questions,
     second_questions,
     standing,
     unanswered,
@@ -32,37 +35,68 @@ __all__ = [
     "Candidate",
     "Situation",
     "decided_predicate",
+    "escalated",
+    "escalation_questions",
     "first_questions",
     "make_plan",
+    "pair_questions",
     "repeat_plan",
     "repetition",
     "second_questions",
 ]
 
 
-def make_plan(
-    s: Situation, reply: Reply, second: Reply | None, new_id: Callable[[], str]
-) -> WritePlan:
+def make_plan(s: Situation, rounds: Sequence[Round], new_id: Callable[[], str]) -> WritePlan:
     """What one draft changes, given the answers about it.
 
     Args:
-        reply: answers to ``first_questions(s)``; all fallbacks if the decider was away.
-        second: answers to ``second_questions(s, reply)``; None if there were none or it failed.
+        rounds: the requests in the order they were made: ``first_questions(s)`` (all fallbacks if
+            the decider was away), then, as far as they were asked, ``pair_questions`` on further
+            candidates, ``escalation_questions`` (its reply passed through ``escalated``) and
+            ``second_questions``.
         new_id: makes ids that sort by creation.
     """
     ledger = Ledger(s, new_id)
-    request = ledger.log(reply, first_questions(s))
-    if second is not None:
-        ledger.log(second, second_questions(s, reply))
+    request, *_ = [ledger.log(each.reply, each.questions) for each in rounds]
+    reply = merged([each.reply for each in rounds])
     sure = standing(s, reply)
+    if _is_dropped(s, reply, sure):
+        ledger.judge(ask.WORTH, Outcome.NOT_STORED, chosen="no", p=sure.worth, request=request)
+        return ledger.plan(None)
+    if kept := _kept_duplicate(s, sure):
+        ledger.judge(
+            ask.RELATION,
+            Outcome.REPEATED,
+            kept.id,
+            chosen=Verdict.DUPLICATE,
+            p=sure.relation.p,
+            request=request,
+        )
+        return ledger.plan(None, repeats=kept.id)
     _start(s, ledger, reply, sure, request)
-    findings = weigh(s, ledger.fact(s.fact_id), reply, second)
+    findings = weigh(s, ledger.fact(s.fact_id), reply)
     _fulfil_plans(s, ledger, reply, request)
     for finding in findings:
         _apply(s, ledger, finding, request)
     _dispute(s, ledger, reply, sure, request)
     _give_way_to_newer(s, ledger, findings)
     return ledger.plan(s.fact_id)
+
+
+def _is_dropped(s: Situation, reply: Reply, sure: Standing) -> bool:
+    """Whether the draft is not worth storing; never for want of an answer."""
+    asked = s.method.worth_filter and s.stored is None and not s.caller_relation
+    return asked and usable(reply.answers.get(ask.WORTH)) and sure.worth < s.thresholds.worth_drop
+
+
+def _kept_duplicate(s: Situation, sure: Standing) -> Fact | None:
+    """The fact a sure duplicate is one more source of, where duplicates are not stored."""
+    relation = sure.relation
+    if s.method.duplicates != "keep" or s.stored is not None or sure.tentative:
+        return None
+    if relation.candidate is None or relation.verdict != Verdict.DUPLICATE:
+        return None
+    return s.asked[relation.candidate].fact
 
 
 def _start(s: Situation, ledger: Ledger, reply: Reply, sure: Standing, request: str) -> None:
@@ -72,17 +106,22 @@ def _start(s: Situation, ledger: Ledger, reply: Reply, sure: Standing, request: 
     missing = unanswered(s, reply)
     question, outcome, before = "belief_start", Outcome.STORED, None
     tentative = sure.tentative
+    pieces: tuple[float, ...] = ()
     if s.stored is not None:
         # Asked again: what the fact gained or lost since it was stored at .50 stays with it.
         question, before = "settle", s.stored.belief
         outcome = Outcome.FALLBACK if missing else Outcome.APPLIED
-        settled = s.stored.tentative and not sure.tentative
-        gain = belief.logit(start, s.thresholds) if settled else 0.0
-        start = belief.updated(before, gain, s.thresholds) if settled else before
+        pieces = (start,) if s.stored.tentative and not sure.tentative else ()
+        start = belief.updated(before, belief.weight(pieces, s.thresholds), s.thresholds)
         tentative = s.stored.tentative and sure.tentative
     ledger.put(
         fact.model_copy(
-            update={"belief": start, "tentative": tentative, "confidence": sure.confidence}
+            update={
+                "belief": start,
+                "tentative": tentative,
+                "confidence": sure.confidence,
+                "unsettled": bool(missing),
+            }
         )
     )
     ledger.judge(
@@ -94,6 +133,7 @@ def _start(s: Situation, ledger: Ledger, reply: Reply, sure: Standing, request: 
         reason=f"worth {sure.worth:.2f}, relation {sure.relation.verdict} {sure.relation.p:.2f}"
         + (", said by an assistant" if s.from_assistant else ""),
         moved={s.fact_id: (before, start)},
+        pieces=pieces,
         request=request,
     )
     for q, answer in missing:
@@ -107,6 +147,8 @@ def _start(s: Situation, ledger: Ledger, reply: Reply, sure: Standing, request: 
             backend=answer.backend if answer else "fallback",
             request=request,
         )
+    if s.redacted:
+        ledger.judge("redact_credentials", Outcome.REDACTED, s.fact_id, request=request)
     if s.valid_until is not None and s.stored is None:
         ledger.state_end(s.fact_id, s.valid_until)
 
@@ -143,14 +185,15 @@ def _apply(s: Situation, ledger: Ledger, finding: Finding, request: str) -> None
     """One pair: its evidence moves beliefs, and what crosses a threshold closes or reopens."""
     old_id = finding.candidate.fact.id
     applied = finding.outcome == Outcome.APPLIED
-    weight = belief.weight(finding.pieces, s.thresholds)
     moved = {}
-    if applied and finding.supports:
-        moved = ledger.move(old_id, weight)
-    elif applied:
+    delta = belief.weight(finding.pieces, s.thresholds)
+    if applied and s.method.belief and finding.supports:
+        moved = ledger.move(old_id, delta)
+    elif applied and s.method.belief:
         # What the old fact loses the new one gains: the mirror.
-        moved = ledger.move(old_id, -weight, against=len(finding.pieces))
-        moved |= ledger.move(s.fact_id, weight)
+        moved = ledger.move(s.fact_id, delta)
+        delta = -delta
+        moved |= ledger.move(old_id, delta, against=len(finding.pieces))
     ledger.judge(
         ask.RELATION,
         finding.outcome,
@@ -161,13 +204,25 @@ def _apply(s: Situation, ledger: Ledger, finding: Finding, request: str) -> None
         reason=finding.reason,
         backend=finding.backend,
         moved=moved,
+        pieces=finding.pieces,
         request=request,
     )
-    if applied and finding.supports:
-        ledger.reopen_if_believed(old_id, s.fact_id)
-    elif applied:
+    if moved and delta < 0:  # by rule v2 weak support speaks against, too
         _close_if_doubted(s, ledger, old_id)
+    elif moved:
+        ledger.reopen_if_believed(old_id, s.fact_id)
+    elif applied and not finding.supports:
+        _replace(s, ledger, old_id)
     _link(s, ledger, finding)
+
+
+def _replace(s: Situation, ledger: Ledger, old_id: str) -> None:
+    """Without belief: a sure answer ends the old fact at once."""
+    old, fact = ledger.fact(old_id), ledger.fact(s.fact_id)
+    until = order.end_of(old, fact)
+    if order.may_end(old, until, s.decided_at):
+        ledger.unlink(old_id)
+        ledger.close(old_id, until, ClosedReason.SUPERSEDED, fact.id)
 
 
 def _close_if_doubted(s: Situation, ledger: Ledger, old_id: str) -> None:
@@ -204,7 +259,7 @@ def _dispute(s: Situation, ledger: Ledger, reply: Reply, sure: Standing, request
     candidate, fact = s.asked[relation.candidate], ledger.fact(s.fact_id)
     old = candidate.fact
     if (
-        not gates.passes_temporal(reply.answers.get(ask.TEMPORAL), s.thresholds)
+        not gates.passes_temporal(reply.answers.get(ask.TEMPORAL), relation.verdict, s.method)
         or passes_structure(s, fact, candidate, reply, relation.verdict)
         or order.another_interval(fact, old)
     ):

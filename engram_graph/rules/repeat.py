@@ -46,14 +46,21 @@ def repeat_plan(s: Situation, candidate: Candidate, new_id: Callable[[], str]) -
     """
     ledger = Ledger(s, new_id)
     known = candidate.fact
-    outcome, moved = Outcome.APPLIED, {}
+    outcome, moved, pieces = Outcome.APPLIED, {}, (1.0,)
     if s.from_assistant:
         outcome = Outcome.BLOCKED_ROLE
     elif s.message.speaker in candidate.speakers:
         outcome = Outcome.SAME_SOURCE
-    else:
-        moved = ledger.move(known.id, belief.weight((1.0,), s.thresholds))
-    ledger.judge("repetition", outcome, known.id, chosen=Verdict.DUPLICATE, moved=moved)
+    elif s.method.belief:
+        moved = ledger.move(known.id, belief.weight(pieces, s.thresholds))
+    ledger.judge(
+        "repetition",
+        outcome,
+        known.id,
+        chosen=Verdict.DUPLICATE,
+        moved=moved,
+        pieces=pieces if moved else (),
+    )
     if moved:
         ledger.reopen_if_believed(known.id, None)
     return ledger.plan(None, repeats=known.id)

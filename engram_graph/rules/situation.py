@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from engram_graph.models.facts import Draft, Fact, Message, Vector
-from engram_graph.rules.names import entity_key
-from engram_graph.rules.thresholds import DEFAULT, Thresholds
+from engram_graph.rules.method import DEFAULT, Method
+from engram_graph.rules.names import entity_key, rare_entity_names
+from engram_graph.rules.thresholds import Thresholds
 from engram_graph.vocabulary import ClosedReason, Role, TemporalStatus
 
-_ASKED = frozenset({"near", "related"})
+_NEAR = frozenset({"near"})
+_ASKED = _NEAR | {"related"}
 _PLAN_PREDICATES = frozenset({"plans", "goal"})
 
 
@@ -32,6 +34,22 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a fact belongs: what its candidates are looked up by.
+
+    Attributes:
+        named: keys of the entities its text names.
+    """
+
+    namespace: str
+    subject_key: str
+    predicate: str
+    object_key: str
+    named: tuple[str, ...]
+    valid_from: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Situation:
     """One draft and all that is known about it when the plan is made.
 
@@ -46,6 +64,7 @@ class Situation:
         mentions: ids of entities the text names.
         stored: the fact as stored tentative while a decider was away, now asked again.
         counted: candidates whose evidence ``stored`` has given already; never given twice.
+        redacted: a secret that only the decider recognised was taken out.
     """
 
     namespace: str
@@ -62,9 +81,15 @@ class Situation:
     decided_at: datetime
     embedding: Vector | None = None
     mentions: tuple[str, ...] = ()
-    thresholds: Thresholds = DEFAULT
+    method: Method = DEFAULT
     stored: Fact | None = None
     counted: frozenset[str] = frozenset()
+    redacted: bool = False
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The method's numbers."""
+        return self.method.thresholds
 
     @property
     def subject_key(self) -> str:
@@ -85,10 +110,14 @@ class Situation:
         return tuple(
             c
             for c in self.candidates
-            if c.how & _ASKED
+            if c.how & (_ASKED if self.method.graph_candidates else _NEAR)
             and c.fact.id != self.fact_id
             and c.fact.closed_reason != ClosedReason.CORRECTED
         )
+
+    def place(self, predicate: str) -> Place:
+        """Where the fact belongs if its relation is ``predicate``."""
+        return place_of(self.namespace, self.draft, predicate, self.valid_from)
 
     def goes_on(self, fact: Fact) -> bool:
         """Whether ``fact`` is valid now: no end, or one still to come (by the wall clock)."""
@@ -96,5 +125,19 @@ class Situation:
 
     def may_be_fulfilled(self, fact: Fact) -> bool:
         """Whether ``fact`` is a plan still open, so that plan_fulfilled is asked (§4d)."""
+        if not self.method.fulfilled:
+            return False
         planned = fact.temporal_status == TemporalStatus.PLANNED
         return (planned or fact.predicate in _PLAN_PREDICATES) and self.goes_on(fact)
+
+
+def place_of(namespace: str, draft: Draft, predicate: str, valid_from: datetime) -> Place:
+    """Where ``draft`` belongs if its relation is ``predicate``."""
+    return Place(
+        namespace=namespace,
+        subject_key=entity_key(draft.subject),
+        predicate=predicate,
+        object_key=entity_key(draft.object),
+        named=tuple(entity_key(name) for name in rare_entity_names(draft.text)),
+        valid_from=valid_from,
+    )

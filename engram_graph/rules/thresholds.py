@@ -13,6 +13,8 @@ class Thresholds:
         act: a verdict acts at or above it; also worth, second phrasing, same attribute,
             plan fulfilled and the temporal mass.
         escalate_below: a superseding verdict below it goes to a stronger decider.
+        superseding_mass: update, contradiction and negates together, where the mass decides.
+        worth_drop: a draft worth less is not stored, where that filter is on.
         evidence_above: an answer is evidence only above it (belief rule v3, strict).
         belief_floor, belief_ceiling: the clamp of belief and of an answer's logit.
         start_tentative: belief of a fact stored unsure.
@@ -25,6 +27,8 @@ class Thresholds:
 
     act: float = 0.85
     escalate_below: float = 0.60
+    superseding_mass: float = 0.80
+    worth_drop: float = 0.60
     evidence_above: float = 0.50
     belief_floor: float = 0.02
     belief_ceiling: float = 0.98

@@ -13,6 +13,7 @@ from engram_graph.errors import ConfigurationError
 from engram_graph.memory import AsyncMemory
 from engram_graph.portal import LoopThread, twin_of
 from engram_graph.ports import Decider, Embedder, Extractor
+from engram_graph.rules.method import Method
 from engram_graph.settings import Settings
 from engram_graph.wiring import Progress
 
@@ -31,6 +32,7 @@ class BlockingConnection:
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
         decider: Decider | None = None,
+        method: Method | None = None,
         progress: Progress | None = None,
     ) -> None:
         self._memory: AsyncMemory | None = None
@@ -45,6 +47,7 @@ class BlockingConnection:
                     "embedder": embedder,
                     "extractor": extractor,
                     "decider": decider,
+                    "method": method,
                     "progress": progress,
                 },
             )

@@ -12,14 +12,18 @@ import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from engram_graph.models.decisions import Answer, Ask, Question, Reply
+from engram_graph.models.decisions import Answer, Ask, Question, Reply, Round
 from engram_graph.models.facts import Draft, Fact, Link, Message
 from engram_graph.models.plans import WritePlan
 from engram_graph.rules import questions as ask
+from engram_graph.rules.answers import merged
+from engram_graph.rules.method import PRESETS
 from engram_graph.rules.names import entity_key, resolve_person
 from engram_graph.rules.plan import (
     Candidate,
     Situation,
+    escalated,
+    escalation_questions,
     first_questions,
     make_plan,
     repeat_plan,
@@ -58,8 +62,10 @@ def answer(question: Question, p: Any) -> Answer:
 class World:
     """Facts, links and judgements of one namespace."""
 
-    def __init__(self, decider: Any = None) -> None:
+    def __init__(self, decider: Any = None, preset: str = "s2_v3") -> None:
         self.decider = decider
+        self.method = PRESETS[preset]
+        self.escalation: dict[str, Any] | None = None
         self.script: dict[str, Any] = {}
         self.facts: dict[str, Fact] = {}
         self.speakers: dict[str, list[str]] = {}
@@ -124,6 +130,7 @@ class World:
             subject_version=sum(f.subject_key == subject_key for f in self.facts.values()),
             candidates=tuple(self._candidates(draft)),
             decided_at=NOW + timedelta(seconds=next(self._now)),
+            method=self.method,
             **more,
         )
 
@@ -190,14 +197,20 @@ class World:
 
     def _decide(self, s: Situation) -> str:
         questions = first_questions(s)
-        reply = self.reply(s, questions)
-        more = second_questions(s, reply)
-        second = self.reply(s, more) if more else None
-        self.apply(make_plan(s, reply, second, self.new_id), s.message.speaker)
+        rounds = [Round(questions, self.reply(s, questions))]
+        unsure = escalation_questions(s, rounds[0].reply) if self.escalation else ()
+        if unsure:
+            rounds.append(Round(unsure, escalated(self.reply(s, unsure, self.escalation))))
+        more = second_questions(s, merged([each.reply for each in rounds]))
+        if more:
+            rounds.append(Round(more, self.reply(s, more)))
+        self.apply(make_plan(s, rounds, self.new_id), s.message.speaker)
         return s.fact_id
 
-    def reply(self, s: Situation, questions: tuple[Question, ...]) -> Reply:
-        """What the decider says."""
+    def reply(
+        self, s: Situation, questions: tuple[Question, ...], script: dict[str, Any] | None = None
+    ) -> Reply:
+        """What the decider says, or a stronger one with a ``script`` of its own."""
         self.asked += [q.name for q in questions]
         if self.decider is not None:
             asking = Ask(
@@ -205,13 +218,15 @@ class World:
             )
             reply: Reply = asyncio.run(self.decider.ask(asking))
             return reply
-        return Reply({q.id: answer(q, self._scripted(s.draft, q)) for q in questions}, "jev", "m")
+        script = self.script if script is None else script
+        answers = {q.id: answer(q, self._scripted(s.draft, q, script)) for q in questions}
+        return Reply(answers, "jev", "m")
 
-    def _scripted(self, draft: Draft, question: Question) -> Any:
+    def _scripted(self, draft: Draft, question: Question, script: dict[str, Any]) -> Any:
         name = question.name
-        if name == ask.SECOND and name not in self.script:
+        if name == ask.SECOND and name not in script:
             name = ask.RELATION
-        rules = self.script.get(name)
+        rules = script.get(name)
         if callable(rules):
             return rules(draft, question)
         if rules is None and name == ask.EDGE_TYPE:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram_graph.rules.belief import closes, counts, logit, reopens, start, updated, weight
+from engram_graph.rules.belief import closes, logit, reopens, start, updated, weight
 from engram_graph.vocabulary import ClosedReason
 
 probability = st.floats(0.0, 1.0)
@@ -99,8 +99,6 @@ def test_thresholds_are_strict() -> None:
     assert not closes(0.25)
     assert closes(0.2499)
     assert not reopens(0.60, ClosedReason.BELIEF)
-    assert not counts(0.50)
-    assert counts(0.51)
 
 
 @pytest.mark.parametrize("reason", [r for r in ClosedReason if r != ClosedReason.BELIEF])

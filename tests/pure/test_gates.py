@@ -19,10 +19,12 @@ from engram_graph.rules.answers import (
     zone,
 )
 from engram_graph.rules.gates import agrees, needs_second, passes_structure, passes_temporal
+from engram_graph.rules.method import PRESETS
 from engram_graph.rules.questions import NAMES, question
 from engram_graph.vocabulary import PREDICATES, FactKind, Verdict
 
 T0 = datetime(2025, 1, 1, tzinfo=UTC)
+S2_V3 = PRESETS["s2_v3"]
 LOST = Answer("q", {}, "fallback", fallback=True)
 
 
@@ -60,7 +62,7 @@ def says(**p: float) -> Answer:
     ],
 )
 def test_temporal(answer: Answer | None, passes: bool) -> None:
-    assert passes_temporal(answer) is passes
+    assert passes_temporal(answer, Verdict.UPDATE, S2_V3) is passes
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,8 @@ def test_temporal(answer: Answer | None, passes: bool) -> None:
 def test_structure(
     verdict: str, new: tuple[str, str], old: tuple[str, str], same_attribute: float, passes: bool
 ) -> None:
-    assert passes_structure(Verdict(verdict), fact(*new), fact(*old), same_attribute) is passes
+    found = passes_structure(Verdict(verdict), fact(*new), fact(*old), same_attribute, S2_V3)
+    assert found is passes
 
 
 @pytest.mark.parametrize(
@@ -103,7 +106,7 @@ def test_structure(
 )
 def test_needs_second(verdict: str, predicate: str, count: int, needed: bool) -> None:
     old = fact("pia", predicate, against_count=count)
-    assert needs_second(Verdict(verdict), old) is needed
+    assert needs_second(says(), Verdict(verdict), old, S2_V3) is needed
 
 
 @pytest.mark.parametrize(
@@ -119,7 +122,7 @@ def test_needs_second(verdict: str, predicate: str, count: int, needed: bool) ->
     ],
 )
 def test_agreement(second: Answer | None, confirms: bool) -> None:
-    assert agrees(second) is confirms
+    assert agrees(second, S2_V3) is confirms
 
 
 def test_eight_relations_hold_one_value() -> None:

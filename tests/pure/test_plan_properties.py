@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plan_world import AWAY, World, day
 
+from engram_graph.models.decisions import Round
 from engram_graph.models.facts import Fact
 from engram_graph.rules import questions as ask
 from engram_graph.rules.plan import make_plan
@@ -173,7 +174,7 @@ def test_make_plan_takes_a_reply_that_answers_nothing() -> None:
     w._decide = keep  # type: ignore[method-assign]
     w.remember("Odo|lives_in|Birchen", "2025-02-01")
     assert s is not None
-    plan = make_plan(s, w.reply(s, ()), None, w.new_id)
+    plan = make_plan(s, [Round((), w.reply(s, ()))], w.new_id)
     assert plan.fact is not None
     assert plan.fact.tentative
     assert plan.fact.confidence == 0.0

@@ -1,0 +1,147 @@
+"""What is asked about one draft, request by request, and the plan the answers make."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+
+from engram_graph import clock
+from engram_graph.errors import DecisionError
+from engram_graph.flows.runtime import Runtime
+from engram_graph.graph import write
+from engram_graph.models.decisions import Ask, Question, Reply, Round
+from engram_graph.models.facts import Fact
+from engram_graph.models.plans import WritePlan
+from engram_graph.ports import Decider
+from engram_graph.rules import plan as rules
+from engram_graph.rules import questions as ask
+from engram_graph.rules.answers import failed, fallback_reply, label, merged
+from engram_graph.rules.secrets import PLACEHOLDER, redact_values
+from engram_graph.rules.situation import Situation
+from engram_graph.rules.text import turn_text
+from engram_graph.vocabulary import Sensitivity
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What was decided about one draft.
+
+    Attributes:
+        situation: with everything learnt on the way: further candidates, secrets taken out.
+        plan: None when a fact that was to be settled got no answer again.
+        repeated: the known fact the draft repeats.
+        degraded: what fell back, in words.
+        secrets: values that only the decider recognised.
+    """
+
+    situation: Situation
+    plan: WritePlan | None
+    repeated: Fact | None = None
+    degraded: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+
+
+async def decide(runtime: Runtime, s: Situation) -> Decided:
+    """Ask what has to be asked, and plan. Only a secret found on the way is written at once."""
+    if s.stored is None and (twin := rules.repetition(s)) is not None:
+        return Decided(s, rules.repeat_plan(s, twin, clock.new_id), twin.fact)
+    conversation = _Conversation(runtime)
+    reply = await conversation.ask(runtime.decider, s, rules.first_questions(s))
+    secrets: tuple[str, ...] = ()
+    if failed(reply):
+        if s.stored is not None:
+            return Decided(s, None, degraded=tuple(conversation.degraded))
+    else:
+        s, secrets = await _without_credentials(runtime, s, reply)
+        s = await _with_decided_relation(runtime, s, reply)
+        if further := rules.pair_questions(s, conversation.compared):
+            reply = await conversation.ask(runtime.decider, s, further)
+        stronger = runtime.escalation
+        if stronger is not None and (unsure := rules.escalation_questions(s, reply)):
+            reply = await conversation.ask(stronger, s, unsure, escalation=True)
+        if again := rules.second_questions(s, reply):
+            await conversation.ask(runtime.decider, s, again)
+    plan = rules.make_plan(s, conversation.rounds, clock.new_id)
+    return Decided(s, plan, None, tuple(dict.fromkeys(conversation.degraded)), secrets)
+
+
+class _Conversation:
+    """The requests about one draft so far."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self.rounds: list[Round] = []
+        self.degraded: list[str] = []
+
+    @property
+    def compared(self) -> frozenset[str]:
+        """Ids of the facts asked about."""
+        return frozenset(q.candidate.id for r in self.rounds for q in r.questions if q.candidate)
+
+    async def ask(
+        self,
+        decider: Decider,
+        s: Situation,
+        questions: tuple[Question, ...],
+        *,
+        escalation: bool = False,
+    ) -> Reply:
+        """Put ``questions``; everything answered so far, with fallbacks where nothing came."""
+        asked = Ask(
+            draft=s.draft,
+            valid_from=s.valid_from,
+            speaker=s.message.speaker,
+            role=s.message.role,
+            message=s.message.text,
+            questions=questions,
+        )
+        who = "escalation" if escalation else "decider"
+        try:
+            reply = await decider.ask(asked)
+            self.degraded += [f"{who}: {reply.error}"] if reply.error else []
+        except DecisionError as error:
+            log.warning("%s %s failed: %s", who, decider.name, error.code)
+            self.degraded.append(f"{who}: {error.code}")
+            reply = fallback_reply(questions, error.code)
+        if escalation:
+            reply = rules.escalated(reply)
+        self.rounds.append(Round(questions, reply))
+        return merged([each.reply for each in self.rounds])
+
+
+async def _without_credentials(
+    runtime: Runtime, s: Situation, reply: Reply
+) -> tuple[Situation, tuple[str, ...]]:
+    """Take a secret that only the decider recognised out of message and draft (§10)."""
+    value, draft = s.draft.object, s.draft
+    said = label(reply.answers.get(ask.SENSITIVITY), draft.sensitivity)
+    if said != Sensitivity.CREDENTIALS or value == PLACEHOLDER:
+        return s, ()
+    text = redact_values(s.message.text, (value,))
+    draft = draft.model_copy(
+        update={
+            "object": PLACEHOLDER,
+            "text": redact_values(draft.text, (value,)),
+            "quote": redact_values(draft.quote, (value,)) if draft.quote else None,
+        }
+    )
+    vectors, _ = await runtime.embed([turn_text(s.message.speaker, text), draft.text])
+    await write.redact_message(runtime.graph, s.message, (value,), vectors[0])
+    message = s.message.model_copy(update={"text": text})
+    clean = replace(s, message=message, draft=draft, embedding=vectors[1], redacted=True)
+    return clean, (value,)
+
+
+async def _with_decided_relation(runtime: Runtime, s: Situation, reply: Reply) -> Situation:
+    """The candidates of the decided relation, where it is not the one the draft came with (§4b)."""
+    predicate = rules.decided_predicate(s, reply)
+    if predicate == s.draft.predicate or not s.method.graph_candidates:
+        return s
+    around = await write.surroundings(
+        runtime.graph, s.place(predicate), s.embedding, s.thresholds, clock.now()
+    )
+    known = {candidate.fact.id for candidate in s.candidates}
+    more = tuple(c for c in around.candidates if c.fact.id not in known)
+    return replace(s, candidates=(*s.candidates, *more))
