@@ -86,6 +86,8 @@ class Reply:
     Attributes:
         answers: question id → answer, one for each question asked.
         latency_ms: wall time. cost_usd: None when unknown. error: why answers are fallbacks.
+        broke_off: some questions were not asked in the end; asked again, they may be answered.
+        replayed: from a recording. Latency and cost are those of then; nothing was spent now.
     """
 
     answers: dict[str, Answer]
@@ -95,6 +97,8 @@ class Reply:
     cost_usd: float | None = None
     request_id: str | None = None
     error: str | None = None
+    broke_off: bool = False
+    replayed: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
