@@ -51,6 +51,11 @@ class Progress:
     answered: bool = False
     failed: DecisionError | None = None
 
+    @property
+    def broke_off(self) -> bool:
+        """Whether a failure left questions unasked; a broken reply leaves none."""
+        return self.failed is not None and not isinstance(self.failed, DecisionInvalidError)
+
     def take(self, answers: dict[str, Answer], faults: dict[str, str], asked: str) -> None:
         """Add what one request gave; ``asked``: who, for the error.
 
@@ -101,6 +106,7 @@ async def ask_in_parts(ask: Ask, request: Request, *, backend: str, model: str) 
         cost_usd=math.fsum(costs) if len(costs) == len(progress.costs) else None,
         request_id=progress.request_id,
         error="; ".join(problems) or None,
+        broke_off=progress.broke_off,
     )
 
 
@@ -122,7 +128,7 @@ async def _ask(items: Sequence[Worded], request: Request, progress: Progress) ->
         except DecisionError as error:
             progress.failed = error
             progress.problems.append(error.message)
-            if not isinstance(error, DecisionInvalidError):
+            if progress.broke_off:
                 return
 
 
