@@ -101,14 +101,44 @@ RETURN d {.*, fact_id: fact.id, candidate_id: candidate.id,
 ORDER BY decision.decided_at, decision.position
 
 // name: explain_requests
-// The decider calls those decisions rest on.
+// The decider calls of each write that touched a fact, and the fact each was made for. The first
+// call also asked about that fact itself, so all calls of the write are looked up from there.
 CYPHER 25
 MATCH (f:Fact {id: $id})
 WHERE f.namespace = $namespace
-MATCH (f)<-[:ABOUT|COMPARED_WITH]-(:Decision)-[:FROM]->(q:Request)
-WITH DISTINCT q
-RETURN q {.*} AS request
+MATCH (f)<-[:ABOUT|COMPARED_WITH]-(d:Decision)
+WHERE EXISTS { (d)-[:FROM]->(:Request) }
+MATCH (d)-[:ABOUT]->(made:Fact)
+WITH DISTINCT made, d.decided_at AS at
+MATCH (made)<-[:ABOUT]-(same:Decision)-[:FROM]->(q:Request)
+WHERE same.decided_at = at
+WITH DISTINCT made, q
+RETURN q {.*, fact_id: made.id} AS request
 ORDER BY request.sent_at, request.id
+
+// name: explain_others
+// The other facts that a story speaks of.
+CYPHER 25
+UNWIND $ids AS id
+MATCH (f:Fact {id: id})
+WHERE f.namespace = $namespace
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+  subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact
+ORDER BY fact.recorded_at, fact.id
+
+// name: facts_by_prefix
+// Facts by the start of their id, by the index on ids; a whole id is the start of itself alone.
+CYPHER 25
+MATCH (f:Fact)
+WHERE f.id STARTS WITH $prefix AND f.namespace = $namespace
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+  subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact
+ORDER BY fact.recorded_at, fact.id
+LIMIT $limit
 
 // name: explain_messages
 // The messages that state a fact, oldest first.

@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 # Loaded on first use: importing the package stays quick, and --help needs none of it.
 _HOMES = {
     "engram_graph.errors": (
+        "AmbiguousError",
         "ConfigurationError",
         "ConflictError",
         "DecisionBudgetError",

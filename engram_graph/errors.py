@@ -4,7 +4,8 @@ EngramError
 ├── ConfigurationError        a setting is missing, wrong or contradicts another
 │   └── MissingExtraError     an optional package is needed and not installed
 ├── InputError                a value in a call is not usable; nothing was stored
-│   └── ScopeError            the namespace is missing or empty
+│   ├── ScopeError            the namespace is missing or empty
+│   └── AmbiguousError        what was named fits several records
 ├── NotFoundError             the id names nothing in this namespace
 ├── StoreError                Neo4j said no
 │   ├── StoreUnavailableError     no connection, or it broke
@@ -92,6 +93,12 @@ class ScopeError(InputError):
 
     code = "scope"
     default_hint = "Pass namespace=… to the call or to the client; an empty one never means 'all'."
+
+
+class AmbiguousError(InputError):
+    """What was named fits several records; the details list their ids."""
+
+    code = "ambiguous"
 
 
 class NotFoundError(EngramError):

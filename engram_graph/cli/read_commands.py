@@ -125,11 +125,16 @@ async def history(
     run.out.lines(show.timeline(found, memory.namespace or ""))
 
 
-async def explain(run: Run, fact_id: Annotated[str, typer.Argument(help="Id of a fact.")]) -> None:
-    """Show everything behind a fact: sources, decisions with probabilities, chain, links."""
+async def explain(
+    run: Run,
+    fact: Annotated[
+        str, typer.Argument(help="Id of a fact, its start, or 'subject|predicate|object'.")
+    ],
+) -> None:
+    """Tell the story of a fact: who said it, what was asked, how its belief moved, and why."""
     async with run.memory() as memory:
         with listing(memory):
-            found = await memory.explain(fact_id)
+            found = await memory.explain(fact)
     if run.json:
         run.out.data(found)
         return

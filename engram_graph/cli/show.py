@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -12,7 +12,6 @@ from engram_graph.cli.output import one_line
 from engram_graph.clock import now
 
 if TYPE_CHECKING:
-    from engram_graph.models.decisions import Decision
     from engram_graph.models.facts import Fact, Message
     from engram_graph.models.results import Added, Explanation, Recall, Timeline
 
@@ -188,46 +187,8 @@ def answer_line(fact: Fact, source: Message | None) -> Text:
 
 
 def explanation(result: Explanation) -> Iterator[Text | str]:
-    """Everything behind a fact."""
+    """The story of a fact, under the fact itself."""
     yield fact_line(result.fact, triple=True)
-    yield from _section("Said in", (message_line(each) for each in result.messages))
-    yield from _section("Decisions", (decision_line(each) for each in result.decisions))
-    yield from _section("Supersedes", (fact_line(each) for each in result.older))
-    yield from _section("Superseded by", (fact_line(each) for each in result.newer))
-    links = (f"{each.type} {each.source} → {each.target}" for each in result.links)
-    yield from _section("Links", links)
-    yield from _section("Requests", (_request_line(each) for each in result.requests))
-
-
-def decision_line(each: Decision) -> str:
-    """A decision on one line."""
-    parts = [f"{each.decided_at:%Y-%m-%d %H:%M:%S}Z", one_line(each.question), each.outcome]
-    if each.chosen:
-        parts.append(f"{one_line(each.chosen)} p={each.p:.2f}")
-    for name, before, after in (
-        ("belief", each.belief_before, each.belief_after),
-        ("candidate's belief", each.candidate_belief_before, each.candidate_belief_after),
-    ):
-        if after is not None:
-            parts.append(f"{name} {'' if before is None else f'{before:.2f} '}→ {after:.2f}")
-    if each.valid_until_before != each.valid_until_after:
-        ends = [moment(end) or "open" for end in (each.valid_until_before, each.valid_until_after)]
-        parts.append(f"end {ends[0]} → {ends[1]}")
-    if each.reason:
-        parts.append(f"({one_line(each.reason)})")
-    return "  ".join([*parts, f"by {each.backend}"])
-
-
-def _request_line(request: dict[str, Any]) -> str:
-    answers = request.get("answers") or ()
-    parts = [str(request.get(name)) for name in ("backend", "model") if request.get(name)]
-    return one_line(f"{' '.join(parts)}  {len(answers)} answers  {request.get('id', '')}")
-
-
-def _section(title: str, lines: Iterable[Text | str]) -> Iterator[Text | str]:
-    found: Sequence[Text | str] = list(lines)
-    if found:
-        yield ""
-        yield Text(title, style="bold")
-        for line in found:
-            yield Text("  ") + line
+    for line in result.text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        yield Text(indent + one_line(line), style="" if indent else "bold")

@@ -12,7 +12,7 @@ from engram_graph import intake
 from engram_graph.client.base import Connection, Moment, fact_id
 from engram_graph.clock import instant
 from engram_graph.errors import InputError
-from engram_graph.flows import doctor, read
+from engram_graph.flows import doctor, explain, read
 from engram_graph.graph import history as graph_history
 from engram_graph.graph.read import get_fact, get_message
 from engram_graph.models.facts import Fact, Message
@@ -154,15 +154,20 @@ class Reading(Connection):
         )
 
     async def explain(self, fact: Fact | str, *, namespace: str | None = None) -> Explanation:
-        """Everything behind a fact: sources, decisions with probabilities, chain, links.
+        """The story of a fact: sources, questions, decisions with their arithmetic, chain, links.
+
+        ``.story`` holds it step by step, ``.text`` as lines for a person.
+
+        Args:
+            fact: it, its id, the first 8 or more characters of that, or
+                ``subject|predicate|object``: the open one, else the one that began last.
 
         Raises:
-            NotFoundError: not in this namespace.
+            NotFoundError: not in this namespace. AmbiguousError: several fit.
         """
         scope = self._scope(namespace)
-        graph = (await self.open()).graph
-        found = await get_fact(graph, scope, fact_id(fact))
-        return await graph_history.explain(graph, scope, found.fact)
+        reference = fact_id(fact)
+        return await explain.explain(await self.open(), scope, reference)
 
     async def namespaces(self) -> list[NamespaceInfo]:
         """Every namespace in the database with its counts."""

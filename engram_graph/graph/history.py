@@ -11,6 +11,7 @@ from engram_graph.graph.driver import Graph, Tx
 from engram_graph.graph.queries import load
 from engram_graph.models.facts import Fact
 from engram_graph.models.results import Explanation, NamespaceInfo, Stats, Timeline
+from engram_graph.rules.story import needed_facts
 
 
 async def facts(
@@ -66,6 +67,14 @@ async def timeline(
     )
 
 
+async def by_prefix(graph: Graph, namespace: str, prefix: str, limit: int) -> list[Fact]:
+    """Facts whose ids start with ``prefix``, oldest first."""
+    rows = await graph.read(
+        load("history")["facts_by_prefix"], namespace=namespace, prefix=prefix, limit=limit
+    )
+    return [records.fact(row["fact"]) for row in rows]
+
+
 async def explain(graph: Graph, namespace: str, fact: Fact) -> Explanation:
     """Everything behind ``fact``, read in one transaction."""
     history = load("history")
@@ -73,18 +82,28 @@ async def explain(graph: Graph, namespace: str, fact: Fact) -> Explanation:
 
     async def work(tx: Tx) -> Explanation:
         messages = await tx.run(history["explain_messages"], **scope)
-        decisions = await tx.run(history["explain_decisions"], **scope)
+        rows = await tx.run(history["explain_decisions"], **scope)
+        decisions = [records.decision(row["decision"]) for row in rows]
         chain = await tx.run(history["explain_chain"], **scope)
-        links = await tx.run(history["explain_links"], **scope)
-        requests = await tx.run(history["explain_requests"], **scope)
+        links = [
+            records.link(row["link"]) for row in await tx.run(history["explain_links"], **scope)
+        ]
+        asked = await tx.run(history["explain_requests"], **scope)
+        requests = [_request(row["request"]) for row in asked]
+        others = await tx.run(
+            history["explain_others"],
+            namespace=namespace,
+            ids=list(needed_facts(fact.id, decisions, requests, links)),
+        )
         return Explanation(
             fact=fact,
             messages=tuple(records.message(row["message"]) for row in messages),
-            decisions=tuple(records.decision(row["decision"]) for row in decisions),
+            decisions=tuple(decisions),
             older=tuple(records.fact(row["fact"]) for row in chain if row["side"] == "older"),
             newer=tuple(records.fact(row["fact"]) for row in chain if row["side"] == "newer"),
-            links=tuple(records.link(row["link"]) for row in links),
-            requests=tuple(_request(row["request"]) for row in requests),
+            links=tuple(links),
+            requests=tuple(requests),
+            others=tuple(records.fact(row["fact"]) for row in others),
         )
 
     return await graph.look("explain", work)

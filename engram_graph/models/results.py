@@ -9,6 +9,7 @@ from pydantic import Field
 
 from engram_graph.models.decisions import Decision
 from engram_graph.models.facts import Fact, Link, Message, Record
+from engram_graph.models.story import Step
 
 Mode = Literal["facts", "turns", "both"]
 
@@ -130,6 +131,8 @@ class Explanation(Record):
         older, newer: its supersedes chain in both directions, nearest first.
         links: SAME_AS, CONTRADICTS and REFINES around it.
         requests: each decider call with its answers unfolded.
+        others: the facts that its decisions and questions speak of, by id.
+        story: all of it in order, step by step. text: the same as lines for a person.
     """
 
     fact: Fact
@@ -139,6 +142,22 @@ class Explanation(Record):
     newer: tuple[Fact, ...] = ()
     links: tuple[Link, ...] = ()
     requests: tuple[dict[str, Any], ...] = ()
+    others: tuple[Fact, ...] = ()
+    story: tuple[Step, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The story as lines, under the moments (UTC) at which the memory took each step."""
+        lines: list[str] = []
+        last = ""
+        for step in self.story:
+            if step.kind == "now":
+                lines.append("now")
+            elif (moment := f"{step.at:%Y-%m-%d %H:%M:%S}Z") != last:
+                lines.append(moment)
+                last = moment
+            lines += [f"  {line}" for line in step.lines]
+        return "\n".join(lines)
 
 
 class NamespaceInfo(Record):
