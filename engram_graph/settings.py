@@ -10,6 +10,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from engram_graph.errors import ConfigurationError
 from engram_graph.rules.method import PRESETS
 
+DECIDERS = ("rules", "jev", "llm")
+
 
 def _env(*names: str) -> Any:
     return AliasChoices(*names)
@@ -67,10 +69,49 @@ class Settings(BaseSettings):
         validation_alias=_env("TYPESAFE_DEFAULT_MODEL"),
         description="Version of Jev; unset means the one the thresholds are for.",
     )
-    decider: Literal["auto", "rules", "jev"] = Field(
+    decider: str = Field(
         "auto",
         validation_alias=_env("ENGRAM_DECIDER"),
-        description="auto: jev when TYPESAFE_API_KEY is set, else rules.",
+        description="rules, jev or llm; or several, as rules>jev>llm: what one leaves unsure goes "
+        "to the next. auto: jev when TYPESAFE_API_KEY is set, else rules.",
+    )
+    decider_model: str | None = Field(
+        None,
+        validation_alias=_env("ENGRAM_DECIDER_MODEL"),
+        description="Language model that decides; unset means ENGRAM_LLM_MODEL.",
+    )
+    escalation: Literal["auto", "none", "llm"] = Field(
+        "auto",
+        validation_alias=_env("ENGRAM_ESCALATION"),
+        description="Who is asked when Jev is too unsure to close a fact. auto: llm when "
+        "OPENAI_API_KEY is set, Jev decides and no llm is among the deciders.",
+    )
+    jev_rate: float = Field(
+        15.0,
+        gt=0,
+        allow_inf_nan=False,
+        validation_alias=_env("ENGRAM_JEV_RATE"),
+        description="Requests to Jev begun per second, at most.",
+    )
+    decider_budget_usd: float | None = Field(
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        validation_alias=_env("ENGRAM_DECIDER_BUDGET_USD"),
+        description="What all deciders of a client together may spend; unset means no cap.",
+    )
+    llm_usd_per_million_input: float | None = Field(
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        validation_alias=_env("ENGRAM_LLM_USD_PER_MILLION_INPUT"),
+        description="Price of the deciding language model; unset means its costs are unknown.",
+    )
+    llm_usd_per_million_output: float | None = Field(
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        validation_alias=_env("ENGRAM_LLM_USD_PER_MILLION_OUTPUT"),
     )
     preset: str = Field(
         "default",
@@ -131,12 +172,23 @@ class Settings(BaseSettings):
         "openai_base_url",
         "typesafe_base_url",
         "typesafe_default_model",
+        "decider_model",
         "namespace",
         mode="after",
     )
     @classmethod
     def _blank_is_unset(cls, value: str | None) -> str | None:
         return (value.strip() or None) if value else None
+
+    @field_validator("decider", mode="after")
+    @classmethod
+    def _known_deciders(cls, value: str) -> str:
+        steps = [step.strip() for step in value.lower().split(">")]
+        if steps != ["auto"] and (not set(steps) <= set(DECIDERS) or len(set(steps)) < len(steps)):
+            raise ValueError(
+                "auto, or one of " + ", ".join(DECIDERS) + ", or several of them joined by '>'"
+            )
+        return ">".join(steps)
 
     @classmethod
     def load(cls, **values: Any) -> Settings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
@@ -16,6 +17,9 @@ from engram_graph.ports import Decider, Embedder, Extractor
 from engram_graph.rules.method import Method, preset
 from engram_graph.settings import Settings
 
+if TYPE_CHECKING:
+    from engram_graph.adapters.network_decider import Purse
+
 log = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]
 
@@ -26,10 +30,15 @@ async def open_runtime(
     embedder: Embedder | None = None,
     extractor: Extractor | None = None,
     decider: Decider | None = None,
+    escalation: Decider | None = None,
     method: Method | None = None,
     progress: Progress | None = None,
 ) -> Runtime:
     """Connect, start the embedded server if that is the one, and bring the schema forward.
+
+    Args:
+        escalation: with a ``decider`` of the caller's own, or of the method's, there is none
+            unless it is given here or ENGRAM_ESCALATION is ``llm``.
 
     Raises:
         ConfigurationError, MissingExtraError, ServerError, StoreError: as each part says.
@@ -37,11 +46,15 @@ async def open_runtime(
     method = method or preset(settings.preset)
     if decider is None and method.decider == "rules":
         decider = RulesDecider()
+    purse = make_purse(settings)
+    if escalation is None and (decider is None or settings.escalation == "llm"):
+        escalation = make_escalation(settings, purse)
     runtime = Runtime(
         graph=await open_graph(settings, progress),
         embedder=embedder or make_embedder(settings),
         extractor=extractor or make_extractor(settings),
-        decider=decider or make_decider(settings),
+        decider=decider or make_decider(settings, purse),
+        escalation=escalation,
         method=method,
     )
     try:
@@ -112,24 +125,82 @@ def make_extractor(settings: Settings) -> Extractor:
     )
 
 
-def make_decider(settings: Settings) -> Decider:
-    """The decider of ``settings``: Jev with a key, else rules."""
-    key = settings.typesafe_api_key.get_secret_value().strip()
-    kind = settings.decider
-    if kind == "auto":
-        kind = "jev" if key else "rules"
+def make_decider(settings: Settings, purse: Purse | None = None) -> Decider:
+    """The decider of ``settings``: Jev with a key, else rules; or a ladder of several.
+
+    Args:
+        purse: shared with other deciders; None for one of its own.
+    """
+    shared = purse or make_purse(settings)
+    kinds = _deciders(settings)
+    if len(kinds) == 1:
+        return _decider(kinds[0], settings, shared)
+    from engram_graph.adapters.ladder import LadderDecider
+
+    return LadderDecider([_decider(kind, settings, shared, alone=False) for kind in kinds])
+
+
+def make_escalation(settings: Settings, purse: Purse | None = None) -> Decider | None:
+    """The stronger decider for what the usual one leaves unsure; None when none is wanted."""
+    wanted = settings.escalation
+    if wanted == "auto":
+        kinds = _deciders(settings)
+        has_key = bool(settings.openai_api_key.get_secret_value().strip())
+        wanted = "llm" if has_key and "jev" in kinds and "llm" not in kinds else "none"
+    if wanted == "none":
+        return None
+    return _decider("llm", settings, purse or make_purse(settings))
+
+
+def make_purse(settings: Settings) -> Purse:
+    """What the deciders of ``settings`` may spend together."""
+    from engram_graph.adapters.network_decider import Purse
+
+    return Purse(settings.decider_budget_usd)
+
+
+def _deciders(settings: Settings) -> list[str]:
+    if settings.decider != "auto":
+        return settings.decider.split(">")
+    return ["jev" if settings.typesafe_api_key.get_secret_value().strip() else "rules"]
+
+
+def _decider(kind: str, settings: Settings, purse: Purse, *, alone: bool = True) -> Decider:
+    """One decider; one over a network gets its rest when it is away."""
     if kind == "rules":
-        return RulesDecider()
+        from engram_graph.adapters.rules_decider import RulesDecider
+
+        return RulesDecider(guesses=alone)
+    from engram_graph.adapters.cooldown import Cooldown
+
+    if kind == "llm":
+        from engram_graph.adapters.llm_decider import LLMDecider
+
+        return Cooldown(
+            LLMDecider(
+                settings.decider_model or settings.llm_model,
+                api_key=_key(settings),
+                base_url=settings.openai_base_url,
+                usd_per_million_input=settings.llm_usd_per_million_input,
+                usd_per_million_output=settings.llm_usd_per_million_output,
+                budget_usd=purse,
+            )
+        )
+    key = settings.typesafe_api_key.get_secret_value().strip()
     if not key:
         raise ConfigurationError(
-            "TYPESAFE_API_KEY is not set", hint="Set it, or ENGRAM_DECIDER=rules."
+            "TYPESAFE_API_KEY is not set", hint="Set it, or ENGRAM_DECIDER without jev."
         )
     from engram_graph.adapters import jev
 
-    return jev.JevDecider(
-        api_key=key,
-        base_url=settings.typesafe_base_url or jev.BASE_URL,
-        model=settings.typesafe_default_model or jev.MODEL,
+    return Cooldown(
+        jev.JevDecider(
+            api_key=key,
+            base_url=settings.typesafe_base_url or jev.BASE_URL,
+            model=settings.typesafe_default_model or jev.MODEL,
+            rate_per_s=settings.jev_rate,
+            budget_usd=purse,
+        )
     )
 
 

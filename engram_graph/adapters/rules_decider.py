@@ -42,10 +42,19 @@ _COMES_TRUE: dict[str, frozenset[str] | None] = {
 
 
 class RulesDecider:
-    """Answers with certainty, or not at all, or (hearsay) likely; always the same to the same."""
+    """Answers with certainty, or not at all, or (hearsay) likely; always the same to the same.
+
+    Args:
+        guesses: also answer what these rules only suppose: ``new`` for a pair they find nothing
+            in, the extractor's own labels, no to what they cannot see. Off, such a question gets a
+            fallback: another decider may know.
+    """
 
     name = "rules"
     model = "rules-1"
+
+    def __init__(self, *, guesses: bool = True) -> None:
+        self._guesses = guesses
 
     async def ask(self, ask: Ask) -> Reply:
         """Answer every question of ``ask``; an unknown question gets a fallback. Never raises."""
@@ -60,9 +69,11 @@ class RulesDecider:
     def _answer(self, ask: Ask, question: Question) -> Answer:
         if question.type == "noul":
             p = _yes(ask, question)
-            if p is not None:
+            if p is not None and (self._guesses or _knows_yes(question, p)):
                 return Answer(question.id, {"yes": p, "no": 1.0 - p}, self.name)
-        elif (label := _label(ask, question)) in question.options:
+        elif (label := _label(ask, question)) in question.options and (
+            self._guesses or _knows_label(question, label)
+        ):
             p = _HEARSAY if label in SUPERSEDING and _is_hearsay(ask, question) else 1.0
             answer = dict.fromkeys(question.options, 0.0)
             if p < 1.0:
@@ -70,6 +81,17 @@ class RulesDecider:
             answer[label] = p
             return Answer(question.id, answer, self.name)
         return Answer(question.id, {}, self.name, fallback=True)
+
+
+def _knows_yes(question: Question, p: float) -> bool:
+    """Whether a noul's answer follows from names, words and the vocabulary."""
+    certain = (ask_about.SAME_ATTRIBUTE, ask_about.PLAN_FULFILLED, ask_about.SAME_FACT)
+    return p == 1.0 and question.name in certain
+
+
+def _knows_label(question: Question, label: str) -> bool:
+    """Whether a choice's answer does; ``new`` only means that nothing was found."""
+    return question.name in (ask_about.RELATION, ask_about.SECOND) and label != Verdict.NEW
 
 
 def _yes(ask: Ask, question: Question) -> float | None:

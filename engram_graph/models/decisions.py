@@ -88,6 +88,7 @@ class Reply:
         latency_ms: wall time. cost_usd: None when unknown. error: why answers are fallbacks.
         broke_off: some questions were not asked in the end; asked again, they may be answered.
         replayed: from a recording. Latency and cost are those of then; nothing was spent now.
+        steps: of a ladder, each request as it was answered or failed; empty for a single one.
     """
 
     answers: dict[str, Answer]
@@ -99,6 +100,7 @@ class Reply:
     error: str | None = None
     broke_off: bool = False
     replayed: bool = field(default=False, compare=False)
+    steps: tuple[Reply, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,7 @@ class AwayDecider(RulesDecider):
     """The rules decider, not to be reached while ``away``."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.away = True
 
     async def ask(self, ask: Ask) -> Reply:
