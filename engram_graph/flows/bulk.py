@@ -9,6 +9,7 @@ from engram_graph import clock
 from engram_graph.flows import write as write_flow
 from engram_graph.flows.runtime import Runtime
 from engram_graph.flows.write_fact import is_stated, valid_from
+from engram_graph.graph import bulk as store
 from engram_graph.graph import write
 from engram_graph.models.decisions import Judgement
 from engram_graph.models.facts import Draft, Extracted, Fact, Message
@@ -68,7 +69,7 @@ async def import_facts(
                 (fact, vector, _judgement(fact))
                 for fact, vector in zip(batch, vectors, strict=True)
             ]
-            stored += await write.import_facts(runtime.graph, kept.message, rows, now)
+            stored += await store.import_facts(runtime.graph, kept.message, rows, now)
             done += len(batch)
             if progress:
                 progress(done, len(seen))

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from engram_graph.clock import new_id
+from engram_graph.errors import NotFoundError, StoreError
 from engram_graph.graph import records
 from engram_graph.graph.driver import Graph, Tx
 from engram_graph.graph.queries import load
-from engram_graph.models.decisions import Judgement
 from engram_graph.models.facts import Extracted, Fact, Message, Vector
 from engram_graph.models.plans import WritePlan
 from engram_graph.rules.situation import Candidate, Place
@@ -20,6 +20,7 @@ from engram_graph.vocabulary import PREDICATES, MessageStatus
 
 _RELATED_SCAN = 200  # newest facts of one subject and predicate that are compared by vector
 _RARE_SCAN = 125  # facts counted at most: a fifth of them is a hub's degree of 25
+_GONE = "Neo.ClientError.Statement.EntityNotFound"  # deleted while a statement waited for it
 
 
 class StalePlanError(Exception):
@@ -62,16 +63,18 @@ async def store_message(
 ) -> Stored:
     """Store ``message`` once by its source_id; what is known stays as it is."""
     kept = None if drafts is None else records.drafts_json(drafts)
-    rows = await graph.write(
-        load("write")["store_message"],
-        namespace=message.namespace,
-        conversation=message.conversation,
-        source_id=message.source_id,
-        id=message.id,
-        said_at=message.said_at,
-        recorded_at=message.recorded_at,
-        properties=records.message_properties(message, embedding, kept),
-    )
+    rows: list[dict[str, Any]] = []
+    while not rows:  # its conversation was forgotten while this waited for it
+        rows = await graph.write(
+            load("write")["store_message"],
+            namespace=message.namespace,
+            conversation=message.conversation,
+            source_id=message.source_id,
+            id=message.id,
+            said_at=message.said_at,
+            recorded_at=message.recorded_at,
+            properties=records.message_properties(message, embedding, kept),
+        )
     return _stored(rows[0]["message"], rows[0]["created"])
 
 
@@ -136,6 +139,7 @@ async def apply(graph: Graph, plan: WritePlan, *, finish: bool) -> bool:
 
     Raises:
         StalePlanError: an entity or fact changed since the plan was made; nothing was written.
+        NotFoundError: the message was forgotten.
     """
 
     async def work(tx: Tx) -> bool:
@@ -146,7 +150,12 @@ async def apply(graph: Graph, plan: WritePlan, *, finish: bool) -> bool:
             await _set_status(tx, plan.namespace, plan.message_id, MessageStatus.DONE, None)
         return not applied
 
-    return await graph.transact("apply_plan", work)
+    try:
+        return await graph.transact("apply_plan", work)
+    except StoreError as error:
+        if error.details.get("server_code") == _GONE:
+            raise StalePlanError from error
+        raise
 
 
 async def _lock(tx: Tx, plan: WritePlan) -> bool:
@@ -163,14 +172,18 @@ async def _lock(tx: Tx, plan: WritePlan) -> bool:
         namespace=plan.namespace,
         subject_key=plan.subject_key,
         draft_id=stored,
+        message_id=plan.message_id,
         entities=[{"key": k, "name": n, "id": new_id()} for k, n in sorted(names.items())],
         now=plan.decided_at,
     )
     if any(row["applied"] for row in rows):
         return True
+    if not all(row["told"] for row in rows):
+        raise NotFoundError(
+            "the message was forgotten while its facts were written", id=plan.message_id
+        )
     seen = {row["key"]: row["version"] for row in rows}
-    if seen[plan.subject_key] != plan.subject_version:
-        raise StalePlanError
+    _need(None not in seen and seen[plan.subject_key] == plan.subject_version)
     wanted = {change.id: change.version for change in plan.changes}
     if plan.fact and plan.settles is not None:
         wanted[plan.fact.id] = plan.settles
@@ -178,8 +191,7 @@ async def _lock(tx: Tx, plan: WritePlan) -> bool:
         locked = await tx.run(
             load("write")["lock_facts"], namespace=plan.namespace, ids=sorted(wanted)
         )
-        if {row["id"]: row["version"] for row in locked} != wanted:
-            raise StalePlanError
+        _need({row["id"]: row["version"] for row in locked} == wanted)
     return False
 
 
@@ -194,20 +206,22 @@ async def _write(tx: Tx, plan: WritePlan) -> None:
             "properties": records.fact_properties(plan.fact, plan.embedding),
         }
         if plan.settles is None:
-            await tx.run(
+            made = await tx.run(
                 write["create_fact"],
                 message_id=plan.message_id,
                 mentions=list(plan.mentions),
                 **values,
                 **scope,
             )
+            _need(made)
         else:
             values["properties"].pop("read_at")  # may be newer than what the plan was made from
             if plan.embedding is None:
                 values["properties"].pop("embedding")
             await tx.run(write["settle_fact"], fact_id=plan.fact.id, **values, **scope)
     if plan.repeats:
-        await tx.run(write["add_source"], fact_id=plan.repeats, message_id=plan.message_id, **scope)
+        told = {"fact_id": plan.repeats, "message_id": plan.message_id}
+        _need(await tx.run(write["add_source"], **told, **scope))
     if plan.changes:
         await tx.run(
             write["change_facts"],
@@ -240,12 +254,13 @@ async def _write(tx: Tx, plan: WritePlan) -> None:
             **scope,
         )
     if plan.requests:
-        await tx.run(
+        logged = await tx.run(
             write["record_requests"],
             requests=[records.request_properties(r, plan.namespace) for r in plan.requests],
         )
+        _need(all(row["known"] for row in logged))
     if plan.judgements:
-        await tx.run(
+        judged = await tx.run(
             write["record_decisions"],
             decisions=[
                 records.judgement_parameters(
@@ -254,6 +269,13 @@ async def _write(tx: Tx, plan: WritePlan) -> None:
                 for position, j in enumerate(plan.judgements)
             ],
         )
+        _need(all(row["facts"] == row["named"] for row in judged))
+
+
+def _need(there: object) -> None:
+    """A plan that rests on what changed or was forgotten meanwhile is made again."""
+    if not there:
+        raise StalePlanError
 
 
 async def set_drafts(graph: Graph, message: Message, drafts: Extracted) -> Extracted:
@@ -348,49 +370,6 @@ async def recent_messages(graph: Graph, message: Message, limit: int) -> list[Me
         limit=limit,
     )
     return [records.message(row["message"]) for row in reversed(rows)]
-
-
-async def import_facts(
-    graph: Graph,
-    message: Message,
-    facts: Sequence[tuple[Fact, Vector | None, Judgement]],
-    now: datetime,
-) -> int:
-    """Store one batch of facts, each with the judgement that starts it; how many were new."""
-    rows = [
-        {
-            "id": fact.id,
-            "subject_key": fact.subject_key,
-            "object_key": fact.object_key,
-            "type": records.edge_type(fact),
-            "properties": records.fact_properties(fact, vector),
-            "decision": records.judgement_parameters(judgement, fact.namespace, now, 0)[
-                "properties"
-            ],
-        }
-        for fact, vector, judgement in facts
-    ]
-    names: dict[str, str] = {}
-    for fact, _, _ in facts:
-        names.setdefault(fact.subject_key, fact.subject)
-        names.setdefault(fact.object_key, fact.object)
-
-    async def work(tx: Tx) -> int:
-        await tx.run(
-            load("write")["import_entities"],
-            namespace=message.namespace,
-            entities=[{"key": k, "name": n, "id": new_id()} for k, n in sorted(names.items())],
-            now=now,
-        )
-        found = await tx.run(
-            load("write")["import_facts"],
-            namespace=message.namespace,
-            rows=rows,
-            message_id=message.id,
-        )
-        return int(found[0]["stored"])
-
-    return await graph.transact("import_facts", work)
 
 
 def _stored(row: dict[str, Any], created: bool) -> Stored:
