@@ -15,7 +15,13 @@ from typing import Annotated, NoReturn
 import typer
 
 from engram_graph import __version__
-from engram_graph.cli import read_commands, server_commands, tool_commands, write_commands
+from engram_graph.cli import (
+    eval_commands,
+    read_commands,
+    server_commands,
+    tool_commands,
+    write_commands,
+)
 from engram_graph.cli.output import Output
 from engram_graph.cli.run import (
     CLICK_ERROR,
@@ -68,6 +74,7 @@ server_commands.register(app)
 write_commands.register(app)
 read_commands.register(app)
 tool_commands.register(app)
+eval_commands.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

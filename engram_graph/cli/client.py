@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Self
+
+from pydantic import SecretStr
 
 from engram_graph.cli.output import Output
 from engram_graph.cli.run import interruptible
 from engram_graph.flows.runtime import Runtime
 from engram_graph.memory import AsyncMemory
 from engram_graph.server import EmbeddedServer, ServerInfo
+from engram_graph.settings import Settings
 
 
 class Client(AsyncMemory):
@@ -36,3 +43,43 @@ def start_server(server: EmbeddedServer, out: Output) -> ServerInfo:
     out.note("Starting the embedded Neo4j …")
     with interruptible(), out.bar("Fetching Neo4j, once a machine") as progress:
         return server.up(progress)
+
+
+class OwnServer:
+    """A running server for one command alone. ``settings``: of a client on it."""
+
+    def __init__(self, server: EmbeddedServer, info: ServerInfo, settings: Settings) -> None:
+        self._server = server
+        self.settings = _on(info, settings)
+
+    def restart(self) -> Settings:
+        """Stop the server and start it again as a new process; the settings then."""
+        self._server.down()
+        self.settings = _on(self._server.up(), self.settings)
+        return self.settings
+
+
+@contextmanager
+def own_server(out: Output, settings: Settings, prefix: str) -> Iterator[OwnServer]:
+    """A server on an empty folder; stopped and removed at the end.
+
+    Args:
+        prefix: of the folder's name.
+    """
+    with tempfile.TemporaryDirectory(prefix=prefix) as folder:
+        server = EmbeddedServer(Path(folder) / "neo4j")
+        try:
+            yield OwnServer(server, start_server(server, out), settings)
+        finally:
+            server.down()
+
+
+def _on(info: ServerInfo, settings: Settings) -> Settings:
+    return settings.model_copy(
+        update={
+            "neo4j_uri": info.bolt_uri,
+            "neo4j_username": info.username,
+            "neo4j_password": SecretStr(info.password),
+            "neo4j_database": None,
+        }
+    )

@@ -1,4 +1,4 @@
-"""``demo``, ``eval``, ``bench``: to see it work, and how well."""
+"""``demo`` and ``bench``: to see it work, and how fast."""
 
 from __future__ import annotations
 
@@ -19,17 +19,14 @@ if TYPE_CHECKING:
     from engram_graph.models.facts import Fact, Message
     from engram_graph.models.results import Recall, Timeline
 
-_PANEL = "Try and measure"
+PANEL = "Try and measure"
 _SHOWN = 3  # facts of an answer in the demo, as JSON
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to ``app``."""
-    command(app, "demo", panel=_PANEL)(demo)
-    evaluations = typer.Typer(no_args_is_help=True, help="Measure how well it finds things.")
-    command(evaluations, "shortlist", scoped=False)(shortlist)
-    app.add_typer(evaluations, name="eval", rich_help_panel=_PANEL)
-    command(app, "bench", panel=_PANEL, scoped=False)(bench)
+    command(app, "demo", panel=PANEL)(demo)
+    command(app, "bench", panel=PANEL, scoped=False)(bench)
 
 
 async def demo(run: Run) -> int:
@@ -97,44 +94,6 @@ async def demo(run: Run) -> int:
     return FAILED if unfinished else OK
 
 
-async def shortlist(
-    run: Run,
-    file: Annotated[str, typer.Argument(help="A file in LoCoMo's official format.")],
-    conversation: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only this one, such as conv-26.")
-    ] = None,
-    k: Annotated[int, typer.Option("--k", min=1, max=150, help="Turns a search returns.")] = 30,
-) -> None:
-    """How many questions have all, or any, of their evidence among the first k turns.
-
-    The file goes into a namespace of its own, which is kept: a second run only asks.
-    """
-    from engram_graph.evaluation import shortlist as flow
-
-    conversations = flow.chosen(file, conversation)
-    results = {}
-    async with run.memory(extractor=flow.NoFacts()) as memory:
-        for each in conversations:
-            with run.out.bar(f"Storing {each.id}") as progress:
-                await flow.store(memory, file, each, progress)
-            with run.out.bar(f"Asking {each.id}", say=False) as progress:
-                results[each.id], degraded = await flow.measure(memory, each, k, progress)
-            run.out.degraded(degraded)
-    first, *others = results.values()
-    total = flow.row(sum(others, first))
-    rows: list[flow.Row] = [
-        {"conversation": name, **flow.row(found)} for name, found in results.items()
-    ]
-    if run.json:
-        run.out.data(total if len(rows) == 1 else {**total, "conversations": rows})
-        return
-    shown = rows if len(rows) == 1 else [*rows, {"conversation": "together", **total}]
-    run.out.table(
-        ["conversation", ">questions", f">all of it in {k}", f">any of it in {k}"],
-        ([r["conversation"], r["questions"], f"{r['all']:.1%}", f"{r['any']:.1%}"] for r in shown),
-    )
-
-
 async def bench(
     run: Run,
     facts: Annotated[int, typer.Option(min=100, help="Facts in the database.")] = 10_000,
@@ -146,6 +105,7 @@ async def bench(
     what was written is removed. No model is measured: vectors are made by hashing.
     """
     from engram_graph.bench import run as benchmark
+    from engram_graph.cli.client import own_server
     from engram_graph.settings import Settings
 
     settings = Settings.load(embedder="hash", extractor="patterns")
@@ -158,7 +118,9 @@ async def bench(
         async with run.memory(settings=settings) as memory:
             rows = await measured(await memory.open())
     else:
-        rows = await _on_own_server(run, settings, measured)
+        with own_server(run.out, settings, "engram-bench-") as server:
+            async with run.memory(settings=server.settings) as memory:
+                rows = await measured(await memory.open())
     if run.json:
         run.out.data(rows)
         return
@@ -168,38 +130,6 @@ async def bench(
         [f">{name}" if name in numbers else name for name in names],
         ([_cell(each.get(name)) for name in names] for each in rows),
     )
-
-
-async def _on_own_server(run: Run, settings: Any, measured: Any) -> list[dict[str, Any]]:
-    import tempfile
-    from pathlib import Path
-
-    from engram_graph.cli.client import start_server
-    from engram_graph.server import EmbeddedServer
-
-    with tempfile.TemporaryDirectory(prefix="engram-bench-") as folder:
-        server = EmbeddedServer(Path(folder) / "neo4j")
-        try:
-            info = start_server(server, run.out)
-            own = settings.model_copy(
-                update={
-                    "neo4j_uri": info.bolt_uri,
-                    "neo4j_username": info.username,
-                    "neo4j_password": _secret(info.password),
-                    "neo4j_database": None,
-                }
-            )
-            async with run.memory(settings=own) as memory:
-                found: list[dict[str, Any]] = await measured(await memory.open())
-                return found
-        finally:
-            server.down()
-
-
-def _secret(text: str) -> Any:
-    from pydantic import SecretStr
-
-    return SecretStr(text)
 
 
 def _cell(value: object) -> str:
