@@ -46,6 +46,7 @@ _HOMES = {
         "Explanation",
         "FactHit",
         "Finding",
+        "Forgotten",
         "Imported",
         "NamespaceInfo",
         "Page",

@@ -171,7 +171,8 @@ class Outcome(StrEnum):
     """What came of a judgement. On a pair, the first refusal that holds is named.
 
     The refusals in their order: ``ignored_weak``, ``blocked_temporal``, ``blocked_structure``,
-    ``unconfirmed``, ``blocked_order``.
+    ``unconfirmed``, ``blocked_order``. ``forgotten``: what decided it was forgotten, and only what
+    came of it is kept.
     """
 
     STORED = "stored"
@@ -192,3 +193,4 @@ class Outcome(StrEnum):
     REDACTED = "redacted"
     DISPUTED = "disputed"
     FALLBACK = "fallback"
+    FORGOTTEN = "forgotten"

@@ -76,6 +76,11 @@ class Draft(Record):
     durability: Durability = Durability.LONG_TERM
     sensitivity: Sensitivity = Sensitivity.NONE
 
+    @property
+    def forgotten(self) -> bool:
+        """Whether only its place among the message's drafts is left."""
+        return not self.text
+
 
 class Extracted(Record):
     """The drafts of one message and what made them; kept on the message until done and after.

@@ -46,6 +46,24 @@ class Imported(Record):
     failed: tuple[tuple[int, str], ...] = ()
 
 
+class Forgotten(Record):
+    """What went, or would go, with one ``forget``.
+
+    Attributes:
+        facts, messages, entities, decisions, requests: how many of each.
+        fact_ids: of the facts, in no order; empty when a whole namespace went.
+        dry_run: only counted, nothing is gone.
+    """
+
+    facts: int = 0
+    messages: int = 0
+    entities: int = 0
+    decisions: int = 0
+    requests: int = 0
+    fact_ids: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
 class Scores(Record):
     """The parts of a hit's score; None where a part did not find it.
 
