@@ -63,7 +63,8 @@ class _Teller:
         steps: list[tuple[datetime, int, Step]] = []
         steps += [(step.at, _TOLD, step) for step in self._tellings()]
         steps += [(step.at, _ASKED, step) for step in map(self._questions, self._behind.requests)]
-        steps += [(step.at, _DECIDED, step) for step in map(self._decision, self._behind.decisions)]
+        for decision in self._behind.decisions:
+            steps += [(step.at, _DECIDED, step) for step in self._decision(decision)]
         steps += [(step.at, _LINKED, step) for step in map(self._link, self._behind.links)]
         steps.sort(key=lambda each: each[:2])
         told = [step for _, _, step in steps]
@@ -155,9 +156,14 @@ class _Teller:
 
     # -- decisions -------------------------------------------------------------------------------
 
-    def _decision(self, d: Decision) -> Decided | Ended:
-        if d.outcome in _ENDS:
-            return self._end(d)
+    def _decision(self, d: Decision) -> Iterable[Decided | Ended]:
+        ends = d.outcome in _ENDS
+        if not ends or moved(self._fact.id, d) is not None:
+            yield self._judged(d)
+        if ends or d.valid_until_before != d.valid_until_after:
+            yield self._end(d)
+
+    def _judged(self, d: Decision) -> Decided:
         mine = d.fact_id == self._fact.id
         other = d.candidate_id if mine else d.fact_id
         answers = self._answers.get((d.fact_id or "", d.decided_at), {})

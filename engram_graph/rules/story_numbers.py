@@ -228,15 +228,15 @@ def _structure(pair: Pair, verdict: Verdict, method: Method) -> str:
         return "a denial names what it ends"
     if pair.new is None or pair.old is None:
         return "one of the two facts was forgotten"
-    old = pair.old.predicate
+    old, same = pair.old.predicate, pair.answer(ask.SAME_ATTRIBUTE)
     single, sibling = gates.one_valued(old), gates.is_sibling(pair.new, pair.old)
-    same = pair.answer(ask.SAME_ATTRIBUTE)
-    values = "one value at a time" if single else "many values"
-    kinship = "the two are" if sibling else "the two are not"
-    parts = [f"{old} has {values}", f"{kinship} values of one relation of one subject"]
+    parts = [f"{old} has {'one value' if single else 'many values'} at a time"]
+    if not single or verdict == Verdict.CONTRADICTION:
+        not_ = "" if sibling else "not "
+        parts.append(f"the two are {not_}values of one relation of one subject")
     if same is not None and not same.fallback and verdict in method.same_attribute:
-        parts.append(f"same attribute {yes(same):.2f} (needs {method.thresholds.act:.2f})")
-    return ", ".join(parts)
+        parts.append(f"same attribute {yes(same):.2f}, which decides from {method.thresholds.act}")
+    return "; ".join(parts)
 
 
 def _agreement(passed: bool, pair: Pair, method: Method) -> Gate:

@@ -11,6 +11,7 @@ from engram_graph.models.story import (
     Decided,
     Ended,
     Gate,
+    GateName,
     Linked,
     Now,
     Piece,
@@ -33,7 +34,7 @@ _AS = {
     Verdict.REFINEMENT.value: "a refinement",
     Verdict.NEGATES.value: "a denial",
 }
-_REFUSED = {
+_REFUSED: dict[str, str] = {
     Outcome.IGNORED_WEAK: "the answer is too weak",
     Outcome.BLOCKED_TEMPORAL: "the temporal gate",
     Outcome.BLOCKED_STRUCTURE: "the structure gate",
@@ -44,11 +45,21 @@ _REFUSED = {
     Outcome.BLOCKED_ROLE: "an assistant said it",
 }
 _BECAUSE = {
-    "belief": "newer evidence took its belief below the threshold",
+    "belief": "its belief fell below {:.2f}",
     "superseded": "a newer value was known",
     "fulfilled": "the plan came true",
     "corrected": "corrected by hand",
     "stated": "its end was stated with it",
+}
+_GATES: dict[GateName, str] = {
+    "strength": "strength",
+    "temporal": "time",
+    "structure": "structure",
+    "agreement": "second phrasing",
+    "role": "speaker",
+    "order": "order of dates",
+    "interval": "interval",
+    "source": "source",
 }
 _LINKS = {
     "SAME_AS": ("Says the same as {}", "{} says the same"),
@@ -67,7 +78,7 @@ def told_in_words(step: Step, numbers: Thresholds) -> tuple[str, ...]:
     if isinstance(step, Decided):
         return tuple(_decided(step, numbers))
     if isinstance(step, Ended):
-        return _ended(step)
+        return _ended(step, numbers)
     if isinstance(step, Linked):
         forms = _LINKS[step.type]
         p = "" if step.p is None else f" ({step.p:.2f})"
@@ -81,7 +92,7 @@ def led_to(name: str, answer: Answer, outcome: str, method: Method) -> str:
     if answer.fallback:
         return "no usable answer"
     if name in (ask.RELATION, ask.PLAN_FULFILLED) and outcome:
-        refusal = _REFUSED.get(Outcome(outcome))
+        refusal = _REFUSED.get(outcome)
         return f"refused: {refusal}" if refusal else "counted"
     if name == ask.RELATION:
         return "no evidence"
@@ -145,8 +156,7 @@ def _answer(asked: Asked) -> str:
 
 def _decided(step: Decided, numbers: Thresholds) -> list[str]:
     lines = [_sentence(_headline(step))]
-    if step.gates:
-        lines.append("  gates: " + "; ".join(_gate(gate) for gate in step.gates))
+    lines += [f"  {_gate(gate)}" for gate in step.gates]
     if not step.kept:
         lines.append("  the answers are no longer kept")
     if step.change is not None:
@@ -174,17 +184,17 @@ def _headline(step: Decided) -> str:
         return _pair(step)
     if step.question == ask.PLAN_FULFILLED:
         told, plan = (step.other_text, None) if not step.newer else (None, step.other_text)
-        refusal = _REFUSED.get(Outcome(step.outcome))
+        refusal = _REFUSED.get(step.outcome)
         came = f"{_quoted(told, 'This')} says that {_quoted(plan, 'the plan')} came true"
         return f"{came} ({step.p:.2f})" + (f", and nothing was ended: {refusal}" if refusal else "")
-    if step.question == "forgotten":
+    if "forgotten" in (step.question, step.outcome):
         return "Evidence that was forgotten is taken out" + because
     other = f", with {_quoted(step.other_text)}" if step.other else ""
     return f"{_cut(step.question).replace('_', ' ')}: {step.outcome}{other}{because}"
 
 
 def _repetition(step: Decided) -> str:
-    refusal = _REFUSED.get(Outcome(step.outcome))
+    refusal = _REFUSED.get(step.outcome)
     said = "Repeated word for word"
     return f"{said}: one more source, no evidence: {refusal}" if refusal else f"{said}: support"
 
@@ -195,7 +205,7 @@ def _pair(step: Decided) -> str:
         return f"Disputed: it and {other} contradict each other, and neither is closed"
     kind = _AS.get(step.chosen, _cut(step.chosen))
     who, of = ("It", other) if step.newer else (other, "it")
-    refusal = _REFUSED.get(Outcome(step.outcome))
+    refusal = _REFUSED.get(step.outcome)
     if refusal:
         return f"{who} looks like {kind} of {of} ({step.p:.2f}), and changes nothing: {refusal}"
     effect = "speaks against it" if step.chosen in SUPERSEDING else "supports it"
@@ -203,17 +213,11 @@ def _pair(step: Decided) -> str:
 
 
 def _gate(gate: Gate) -> str:
-    number = ""
-    if gate.value is not None:
-        number = f" {gate.value:.2f}"
-        number += "" if gate.needed is None else f" (needs {_least(gate)})"
-    why = f", {_cut(gate.why)}" if gate.why else ""
-    return f"{gate.name}{number}{why} [{'passed' if gate.passed else 'refused'}]"
-
-
-def _least(gate: Gate) -> str:
-    strict = gate.name == "strength" and gate.needed is not None and gate.needed <= 0.5
-    return f"{'more than ' * strict}{gate.needed:.2f}"
+    parts = [_cut(gate.why)] if gate.why else []
+    if gate.value is not None and gate.needed is not None:
+        strict = "more than " if gate.name == "strength" and gate.needed <= 0.5 else ""
+        parts.insert(0, f"{gate.value:.2f}, needs {strict}{gate.needed:.2f}")
+    return f"{'passed' if gate.passed else 'refused'}: {_GATES[gate.name]}: {'; '.join(parts)}"
 
 
 def _change(change: Change, numbers: Thresholds) -> list[str]:
@@ -259,23 +263,22 @@ def _differs(change: Change) -> str:
 # -- how it ended, and how it stands --------------------------------------------------------------
 
 
-def _ended(step: Ended) -> tuple[str, ...]:
+def _ended(step: Ended, numbers: Thresholds) -> tuple[str, ...]:
     who = "It" if step.own else _quoted(step.of_text)
     by = (
         f", by {_quoted(step.by_text)}" if step.own and step.by else ("" if step.own else ", by it")
     )
     why = f" ({_cut(step.why)})" if step.why else ""
+    known = f"known since {step.at:%Y-%m-%d %H:%M:%S}Z"
+    was = _moment(step.valid_until_before) if step.valid_until_before else ""
     if step.outcome == Outcome.REOPENED:
-        before = _moment(step.valid_until_before) if step.valid_until_before else "closed"
-        return (_sentence(f"{who} is open again{by}; its end was {before}{why}"),)
+        above = f"its belief rose above {numbers.reopen_above:.2f}"
+        return (_sentence(f"{who} is open again{by}: {above}; it had ended {was}; {known}{why}"),)
+    until = _moment(step.valid_until_after) if step.valid_until_after else "nowhere"
     reason = step.reason_after or ""
-    until = "open" if step.valid_until_after is None else _moment(step.valid_until_after)
-    verb = (
-        f"ends {until}"
-        if step.valid_until_before is None
-        else f"ends {until} instead of {_moment(step.valid_until_before)}"
-    )
-    return (_sentence(f"{who} {verb}{by}: {_BECAUSE.get(reason, reason)}{why}"),)
+    because = _BECAUSE.get(reason, reason).format(numbers.close_below)
+    instead = f" instead of {was}" if was else ""
+    return (_sentence(f"{who} ends {until}{instead}{by}: {because}; {known}{why}"),)
 
 
 def _now(step: Now) -> list[str]:

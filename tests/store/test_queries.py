@@ -78,6 +78,9 @@ HOT = (
     "timeline",
     "stats",
     "explain_decisions",
+    "explain_requests",
+    "explain_others",
+    "facts_by_prefix",
     "shortlist_facts_as_of",
 )
 NOISE = 300  # records of other tenants, so that the planner sees a table worth an index
@@ -272,6 +275,7 @@ def values(query: NamedQuery) -> dict[str, Any]:
         "tokens": {"profiled": namespace_key("profiled")},
         "ids": ["f"],
         "id": "f",
+        "prefix": "01234567",
         "embedding": vector,
         "lucene": lucene_query("Rome", namespace_key("profiled")),
         "limit": 10,

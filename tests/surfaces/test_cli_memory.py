@@ -267,11 +267,35 @@ def test_explain(maya: Engram, moved: tuple[str, str]) -> None:
     assert [fact["id"] for fact in found["newer"]] == [moved[1]]
     assert found["decisions"]
     assert found["messages"]
-    shown = maya("explain", moved[0]).out
-    assert all(title in shown for title in ("Said in", "Decisions", "Superseded by"))
-    assert "belief 0.98 → " in shown
+    assert [step["kind"] for step in found["story"]][:2] == ["told", "questions"]
+    assert found["story"][-1]["agrees"] is True
+    change = next(s["change"] for s in found["story"] if s.get("change") and s["change"]["before"])
+    assert [piece["p"] for piece in change["pieces"]] == [1.0, 1.0]
+    first, *shown = maya("explain", moved[0]).out.splitlines()
+    assert first.startswith("2024-01-01 → 2024-06-01  Maya lives in Berlin")
+    assert shown[1].startswith("  Said by ")
+    story = "\n".join(shown)
+    assert "rules rules-1 was asked" in story
+    assert (
+        "  “Maya lives in Lisbon” is taken as an update of it (1.00): speaks against it." in story
+    )
+    assert "    belief 0.98 → 0.02: l(0.9800) − l(1.0000) − l(1.0000) = 3.8918" in story
+    assert "  It ends 2024-06-01, by “Maya lives in Lisbon”: its belief fell below 0.25" in story
+    assert shown[-1] == "  Chain: Maya lives in Berlin → Maya lives in Lisbon"
+    for name in (moved[0][:8], "Maya|lives_in|Berlin"):
+        assert maya("explain", name, "--json").json["fact"]["id"] == moved[0]
     missing = maya("explain", "no-such-id", "--json")
     assert (missing.code, missing.error["code"]) == (1, "not_found")
+
+
+def test_explain_of_what_several_facts_say(maya: Engram) -> None:
+    ids = [
+        maya("remember", "Maya", "owns", "a kite", "--text", text, "--json").json["facts"][0]["id"]
+        for text in ("Maya has a kite.", "There is a kite of Maya's.")
+    ]
+    done = maya("explain", "Maya|owns|a kite", "--json")
+    assert (done.code, done.error["code"], done.error["ids"]) == (2, "ambiguous", ids)
+    assert all(each in maya("explain", "Maya|owns|a kite").err for each in ids)
 
 
 def test_get(maya: Engram, moved: tuple[str, str]) -> None:
