@@ -211,10 +211,16 @@ def judgement_parameters(
 
 
 def _rests_on(item: Judgement, requests: Sequence[RequestLog]) -> list[str]:
-    """The requests that asked about the pair (in both phrasings), else the one it names."""
+    """The requests that asked about the pair (in both phrasings), else the one it names.
+
+    Of a ladder that is every step.
+    """
     if item.request is None:
         return []
     names = (RELATION, SECOND) if item.question == RELATION else (item.question,)
     keys = {question_id(name, item.candidate_id or "") for name in names}
     found = [request.id for request in requests if keys & request.answers.keys()]
-    return found or [item.request]
+    return found or [
+        item.request,
+        *(r.id for r in requests if r.ladder == item.request and r.id != item.request),
+    ]

@@ -113,7 +113,11 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class RequestLog:
-    """One ``:Request`` node to be written."""
+    """One ``:Request`` node to be written.
+
+    Attributes:
+        ladder: of a ladder's step, the id of the step whose id judgements name for all of them.
+    """
 
     id: str
     backend: str
@@ -126,6 +130,7 @@ class RequestLog:
     request_id: str | None
     error: str | None
     sent_at: datetime
+    ladder: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from engram_graph.models.decisions import Judgement, Question, Reply, RequestLog
 from engram_graph.models.facts import Fact, Link
 from engram_graph.models.plans import FactChange, WritePlan
 from engram_graph.rules import belief
-from engram_graph.rules.answers import request_log
+from engram_graph.rules.answers import failed, request_log
 from engram_graph.rules.situation import Candidate, Situation
 from engram_graph.vocabulary import ClosedReason, Outcome
 
@@ -51,10 +51,19 @@ class Ledger:
         self._now[fact.id] = fact
 
     def log(self, reply: Reply, questions: Sequence[Question]) -> str:
-        """Write down one request; its id goes into the judgements that rest on it."""
-        log = request_log(reply, questions, self._new_id(), self._s.decided_at)
-        self._requests.append(log)
-        return log.id
+        """Write down one request; its id goes into the judgements that rest on it.
+
+        Of a ladder every step is one; the id is that of the last step that had an answer.
+        """
+        steps = reply.steps or (reply,)
+        ids = [self._new_id() for _ in steps]
+        told = [known for known, step in zip(ids, steps, strict=True) if not failed(step)]
+        last = (told or ids)[-1]
+        for known, step in zip(ids, steps, strict=True):
+            asked = [q for q in questions if q.id in step.answers]
+            log = request_log(step, asked, known, self._s.decided_at)
+            self._requests.append(replace(log, ladder=last) if reply.steps else log)
+        return last
 
     def judge(
         self,
