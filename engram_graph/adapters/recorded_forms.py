@@ -1,0 +1,154 @@
+"""Calls as a recording holds them: neither the ids nor the exact moments of one run.
+
+A request names everything a decider or extractor reads. Dates are days, as models are told them,
+and for each known fact whether the new one begins earlier. Answers stand under ``q1``, ``q2``, …:
+two runs know the same facts by other ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from engram_graph.adapters.recording import Json, Recorded, canonical
+from engram_graph.models.decisions import Answer, Ask, Question, Reply
+from engram_graph.models.facts import Draft, Fact, Message
+from engram_graph.questions import extraction
+
+_DRAFT = (
+    *("text", "subject", "predicate", "object", "quote", "negated", "temporal_status"),
+    *("kind", "durability", "sensitivity"),
+)
+_FACT = (
+    *("text", "subject", "subject_key", "predicate", "object", "object_key", "negated"),
+    "temporal_status",
+)
+
+
+def ask_form(ask: Ask) -> Json:
+    """What ``ask`` asks."""
+    known = _known(ask)
+    return {
+        "draft": {name: _plain(getattr(ask.draft, name)) for name in _DRAFT}
+        | {"valid_from": _day(ask.valid_from)},
+        "speaker": ask.speaker,
+        "role": str(ask.role),
+        "message": ask.message,
+        "known": [_fact(fact, ask) for fact in known.values()],
+        "questions": [_question(question, list(known)) for question in ask.questions],
+    }
+
+
+def reply_form(reply: Reply, ask: Ask) -> Json:
+    """What ``reply`` answers, in full but for its latency and cost, which are kept beside it."""
+    error = reply.error
+    for place, fact_id in enumerate(_known(ask), 1):
+        error = error and error.replace(fact_id, _place(place))
+    return {
+        "answers": {
+            f"q{number}": {
+                "probabilities": answer.probabilities,
+                "backend": answer.backend,
+                "fallback": answer.fallback,
+            }
+            for number, question in enumerate(ask.questions, 1)
+            if (answer := reply.answers.get(question.id)) is not None
+        },
+        "backend": reply.backend,
+        "model": reply.model,
+        "request_id": reply.request_id,
+        "error": error,
+        "broke_off": reply.broke_off,
+    }
+
+
+def reply_of(recorded: Recorded, ask: Ask) -> Reply:
+    """The reply again, under the ids of ``ask``."""
+    form = recorded.answer
+    error = form["error"]
+    for place, fact_id in enumerate(_known(ask), 1):
+        error = error and error.replace(_place(place), fact_id)
+    answers = {
+        question.id: Answer(question.id, **form["answers"][f"q{number}"])
+        for number, question in enumerate(ask.questions, 1)
+        if f"q{number}" in form["answers"]
+    }
+    return Reply(
+        answers=answers,
+        backend=form["backend"],
+        model=form["model"],
+        latency_ms=recorded.latency_ms,
+        cost_usd=recorded.cost_usd,
+        request_id=form["request_id"],
+        error=error,
+        broke_off=form["broke_off"],
+    )
+
+
+def message_form(message: Message, recent: Sequence[Message]) -> Json:
+    """What an extractor is given to read."""
+    return {
+        "prompt": extraction.VERSION,
+        "message": _turn(message),
+        "earlier": [_turn(turn) for turn in recent],
+    }
+
+
+def drafts_form(drafts: Sequence[Draft]) -> Json:
+    """What an extractor found."""
+    return [draft.model_dump(mode="json", exclude_defaults=True) for draft in drafts]
+
+
+def drafts_of(form: Json) -> list[Draft]:
+    """The drafts again."""
+    return [Draft.model_validate(item) for item in form]
+
+
+def _known(ask: Ask) -> dict[str, Fact]:
+    """The facts asked about, by id, in the order they first come up."""
+    known: dict[str, Fact] = {}
+    for question in ask.questions:
+        if question.candidate is not None:
+            known.setdefault(question.candidate.id, question.candidate)
+    return known
+
+
+def _question(question: Question, known: Sequence[str]) -> Json:
+    return {
+        "name": question.name,
+        "version": question.version,
+        "type": question.type,
+        "options": list(question.options),
+        "known": known.index(question.candidate.id) + 1 if question.candidate else None,
+        "told_by": sorted(canonical(list(question.told_by))),
+    }
+
+
+def _fact(fact: Fact, ask: Ask) -> Json:
+    return {name: _plain(getattr(fact, name)) for name in _FACT} | {
+        "valid_from": _day(fact.valid_from),
+        "valid_until": _day(fact.valid_until) if fact.valid_until else None,
+        "begins_after": fact.valid_from > ask.valid_from,
+    }
+
+
+def _turn(message: Message) -> Json:
+    return {
+        "speaker": message.speaker,
+        "role": str(message.role),
+        "date": _day(message.said_at),
+        "text": message.text,
+    }
+
+
+def _plain(value: Any) -> Json:
+    return str(value) if isinstance(value, str) else value
+
+
+def _place(number: int) -> str:
+    return f"{{known_{number}}}"
+
+
+def _day(moment: datetime) -> str:
+    return moment.date().isoformat()

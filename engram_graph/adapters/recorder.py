@@ -1,0 +1,271 @@
+"""Recorders round models: a call made once is answered from a recording."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from weakref import WeakValueDictionary
+
+from engram_graph import clock
+from engram_graph.adapters import recorded_forms as forms
+from engram_graph.adapters.recording import Asked, Json, Recorded, Recording
+from engram_graph.errors import (
+    ConfigurationError,
+    DecisionBudgetError,
+    DecisionError,
+    EngramError,
+    ExtractionError,
+)
+from engram_graph.models.decisions import Ask, Reply
+from engram_graph.models.facts import Draft, Message
+from engram_graph.ports import Decider, Extractor
+
+DECISION = "decision"
+EXTRACTION = "extraction"
+REPLAY = "recorded"
+"""The name of a decider or extractor while its recording holds no call of its kind."""
+_REFUSED = frozenset({400, 413, 422})
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a call gave that was made.
+
+    Attributes:
+        answer: plain JSON values. cost_usd: None when unknown.
+        latency_ms: None leaves it to be timed.
+        keep: whether it is the whole answer.
+    """
+
+    answer: Json
+    cost_usd: float | None = None
+    latency_ms: float | None = None
+    keep: bool = True
+
+
+class Recorder:
+    """Looks a call up in a recording, makes it when it is not there, and keeps what came.
+
+    A failure is kept only where a server read the request and refused it (HTTP 400, 413, 422): it
+    would again. Outages, keys, caps and broken replies are not. Two equal calls at the same moment
+    are made once.
+
+    Args:
+        budget_usd: what new calls may cost, counted by their known cost over all users of
+            ``recording``; the call that crosses it is still kept. None for no cap. 0: what is not
+            recorded is an error, and nothing is sent.
+        failure: the error of a call that fails. missing: of one that may not be made.
+
+    Raises:
+        ConfigurationError: a budget below 0, or no number.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        *,
+        budget_usd: float | None,
+        failure: type[EngramError],
+        missing: type[EngramError],
+    ) -> None:
+        if budget_usd is not None and not budget_usd >= 0:
+            raise ConfigurationError("budget_usd must be a number of 0 or more")
+        self._recording = recording
+        self._budget_usd = budget_usd
+        self._failure = failure
+        self._missing = missing
+        self._under_way: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def call(
+        self, asked: Asked, make: Callable[[], Awaitable[Made]] | None
+    ) -> tuple[Recorded, bool]:
+        """What the call gave, and whether it was replayed; without ``make`` as with a budget of 0.
+
+        Raises:
+            EngramError: as ``make`` raised it, now or when it was recorded; or ``missing``.
+        """
+        lock = self._under_way.setdefault(asked.key, asyncio.Lock())
+        async with lock:
+            known = await self._recording.get(asked)
+            if known is None:
+                if make is None or self._budget_usd == 0:
+                    raise self._not_recorded(asked)
+                self._check_budget(self._budget_usd)
+                return await self._make(asked, make), False
+        if known.failed:
+            told = known.answer
+            raise self._failure(told["message"], hint=told["hint"], **told["details"])
+        return known, True
+
+    async def aclose(self) -> None:
+        """Close the file; a later call opens it again."""
+        await self._recording.aclose()
+
+    async def _make(self, asked: Asked, make: Callable[[], Awaitable[Made]]) -> Recorded:
+        began = time.perf_counter()
+        try:
+            made = await make()
+        except self._failure as error:
+            if type(error) is self._failure and error.details.get("status") in _REFUSED:
+                told = {"message": error.message, "hint": error.hint, "details": error.details}
+                await self._recording.put(
+                    asked, Recorded(told, _since(began), None, clock.now(), failed=True)
+                )
+            raise
+        latency_ms = _since(began) if made.latency_ms is None else made.latency_ms
+        recorded = Recorded(made.answer, latency_ms, made.cost_usd, clock.now())
+        self._recording.charge(made.cost_usd or 0.0)
+        if made.keep:
+            await self._recording.put(asked, recorded)
+        return recorded
+
+    def _check_budget(self, budget_usd: float | None) -> None:
+        spent = self._recording.spent_usd
+        if budget_usd is not None and spent >= budget_usd:
+            raise self._missing(
+                f"the cap of ${budget_usd:g} for calls that are not recorded is reached",
+                hint="Raise it to go on; what is recorded stays free.",
+                spent_usd=spent,
+            )
+
+    def _not_recorded(self, asked: Asked) -> EngramError:
+        return self._missing(
+            f"this {asked.kind} is not in the recording {self._recording.path.name}",
+            hint="It was recorded with other texts, options, versions or models; "
+            "`engram recording FILE` tells which models.",
+            key=asked.key,
+        )
+
+
+class RecordingDecider:
+    """A decider whose replies are recorded, and replayed when the same is asked again.
+
+    A replayed reply is the recorded one, with its latency and cost of then, and ``replayed`` set;
+    ``Recording.spent_usd`` holds what was truly spent.
+
+    Args:
+        inner: asked for what is not recorded; it is closed with this one. None only replays.
+        budget_usd: see ``Recorder``.
+        source: without ``inner``, whose replies are meant: a backend (``jev``) or a backend and a
+            model (``jev:jev-1.13.0``). Needed where the recording has those of several.
+
+    Raises:
+        ConfigurationError: the budget is no number of 0 or more, or it is not clear whose replies
+            are meant.
+    """
+
+    def __init__(
+        self,
+        inner: Decider | None,
+        recording: Recording,
+        *,
+        budget_usd: float | None = None,
+        source: str | None = None,
+    ) -> None:
+        self._inner = inner
+        self._recorder = Recorder(
+            recording, budget_usd=budget_usd, failure=DecisionError, missing=DecisionBudgetError
+        )
+        if inner is not None:
+            self.name, self.model = inner.name, str(getattr(inner, "model", ""))
+        else:
+            self.name, self.model = whose(recording, DECISION, source)
+
+    async def ask(self, ask: Ask) -> Reply:
+        """The recorded reply, else the one of the decider within.
+
+        Raises:
+            DecisionBudgetError: it is not recorded, and may not be asked for.
+            DecisionError: as the decider within raised it, now or when it was recorded.
+        """
+        inner = self._inner
+
+        async def make() -> Made:
+            assert inner is not None
+            reply = await inner.ask(ask)
+            form = forms.reply_form(reply, ask)
+            return Made(form, reply.cost_usd, reply.latency_ms, keep=not reply.broke_off)
+
+        asked = Asked(DECISION, self.name, self.model, forms.ask_form(ask))
+        recorded, replayed = await self._recorder.call(asked, make if inner else None)
+        return replace(forms.reply_of(recorded, ask), replayed=replayed)
+
+    async def aclose(self) -> None:
+        """Close the decider within, and the recording."""
+        try:
+            if self._inner is not None:
+                await self._inner.aclose()
+        finally:
+            await self._recorder.aclose()
+
+
+class RecordingExtractor:
+    """An extractor whose drafts are recorded, and replayed when the same message is read again.
+
+    Args and errors as of ``RecordingDecider``; ``source`` is an extractor's name.
+    """
+
+    def __init__(
+        self,
+        inner: Extractor | None,
+        recording: Recording,
+        *,
+        budget_usd: float | None = None,
+        source: str | None = None,
+    ) -> None:
+        self._inner = inner
+        self._recorder = Recorder(
+            recording, budget_usd=budget_usd, failure=ExtractionError, missing=ExtractionError
+        )
+        self.name = inner.name if inner is not None else whose(recording, EXTRACTION, source)[0]
+
+    async def extract(self, message: Message, recent: Sequence[Message]) -> list[Draft]:
+        """The recorded drafts, else those of the extractor within.
+
+        Raises:
+            ExtractionError: they are not recorded and may not be asked for; or as the extractor
+                within raised it, now or when it was recorded.
+        """
+        inner = self._inner
+
+        async def make() -> Made:
+            assert inner is not None
+            return Made(forms.drafts_form(await inner.extract(message, recent)))
+
+        asked = Asked(EXTRACTION, self.name, "", forms.message_form(message, recent))
+        recorded, _ = await self._recorder.call(asked, make if inner else None)
+        return forms.drafts_of(recorded.answer)
+
+    async def aclose(self) -> None:
+        """Close the extractor within, and the recording."""
+        try:
+            if self._inner is not None:
+                await self._inner.aclose()
+        finally:
+            await self._recorder.aclose()
+
+
+def whose(recording: Recording, kind: str, source: str | None = None) -> tuple[str, str]:
+    """Backend and model whose calls are to be replayed: the only ones, or those ``source`` names.
+
+    Raises:
+        ConfigurationError: there are several, or only others.
+    """
+    known = sorted((backend, model) for one, backend, model in recording.origins() if one == kind)
+    fits = [each for each in known if source in (None, each[0], ":".join(each))]
+    if len(fits) == 1:
+        return fits[0]
+    if not known:
+        return source or REPLAY, ""
+    names = ", ".join(":".join(filter(None, each)) for each in fits or known)
+    which = "several" if fits else f"others than {source}"
+    raise ConfigurationError(
+        f"the recording {recording.path.name} holds {kind}s of {which}: {names}",
+        hint="Name one of them.",
+    )
+
+
+def _since(began: float) -> float:
+    return (time.perf_counter() - began) * 1000
