@@ -101,8 +101,8 @@ RETURN d {.*, fact_id: fact.id, candidate_id: candidate.id,
 ORDER BY decision.decided_at, decision.position
 
 // name: explain_requests
-// The decider calls of each write that touched a fact, and the fact each was made for. The first
-// call also asked about that fact itself, so all calls of the write are looked up from there.
+// The decider calls of each write that touched a fact, and the fact each was made for. All calls of
+// a write carry its moment, also one that no decision rests on: all its answers may have been new.
 CYPHER 25
 MATCH (f:Fact {id: $id})
 WHERE f.namespace = $namespace
@@ -110,9 +110,9 @@ MATCH (f)<-[:ABOUT|COMPARED_WITH]-(d:Decision)
 WHERE EXISTS { (d)-[:FROM]->(:Request) }
 MATCH (d)-[:ABOUT]->(made:Fact)
 WITH DISTINCT made, d.decided_at AS at
-MATCH (made)<-[:ABOUT]-(same:Decision)-[:FROM]->(q:Request)
-WHERE same.decided_at = at
-WITH DISTINCT made, q
+MATCH (q:Request)
+WHERE q.namespace = $namespace AND q.sent_at = at
+  AND NOT EXISTS { (q)<-[:FROM]-(:Decision)-[:ABOUT]->(other:Fact) WHERE other <> made }
 RETURN q {.*, fact_id: made.id} AS request
 ORDER BY request.sent_at, request.id
 

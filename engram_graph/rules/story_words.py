@@ -61,6 +61,7 @@ _GATES: dict[GateName, str] = {
     "interval": "interval",
     "source": "source",
 }
+_MADE = {"caller": "given by the caller", "import": "imported undecided"}
 _LINKS = {
     "SAME_AS": ("Says the same as {}", "{} says the same"),
     "REFINES": ("Refines {}", "{} refines it"),
@@ -115,8 +116,9 @@ def led_to(name: str, answer: Answer, outcome: str, method: Method) -> str:
 def _told(step: Told) -> tuple[str, ...]:
     speaker = _cut(step.speaker) + (" (an assistant)" if step.role == "assistant" else "")
     verb = "Said" if step.first else "Said again"
-    read = f" Made by: {_cut(step.extractor)}." if step.first else ""
-    return (f"{verb} by {speaker} on {_moment(step.said_at)}: {_quoted(step.quote)}.{read}",)
+    made = _MADE.get(step.extractor, f"read by {_cut(step.extractor)}")
+    origin = f" ({made})" if step.first else ""
+    return (f"{verb} by {speaker} on {_moment(step.said_at)}: {_quoted(step.quote)}{origin}",)
 
 
 def _questions(step: Questions) -> tuple[str, ...]:
@@ -126,6 +128,7 @@ def _questions(step: Questions) -> tuple[str, ...]:
     count = len(step.questions)
     about = "" if step.of_text is None else f" about {_quoted(step.of_text)}"
     cost = "cost unknown" if step.cost_usd is None else f"{step.cost_usd:.6f} USD"
+    cost = "no cost" if step.cost_usd == 0 else cost
     head = (
         f"{who} was asked {count} question{'s' * (count != 1)}{about} "
         f"({step.latency_ms:.1f} ms, {cost}, request {step.reference or step.id}):"
@@ -188,7 +191,7 @@ def _headline(step: Decided) -> str:
         came = f"{_quoted(told, 'This')} says that {_quoted(plan, 'the plan')} came true"
         return f"{came} ({step.p:.2f})" + (f", and nothing was ended: {refusal}" if refusal else "")
     if "forgotten" in (step.question, step.outcome):
-        return "Evidence that was forgotten is taken out" + because
+        return "What moved it is forgotten, what came of that stays"
     other = f", with {_quoted(step.other_text)}" if step.other else ""
     return f"{_cut(step.question).replace('_', ' ')}: {step.outcome}{other}{because}"
 
@@ -225,6 +228,8 @@ def _change(change: Change, numbers: Thresholds) -> list[str]:
     if change.before is None:
         return [f"belief starts at {after:.4f}{_differs(change)}"]
     head = f"belief {change.before:.2f} → {after:.2f}"
+    if change.delta is None and change.before == after:
+        return [f"belief stays at {after:.4f}"]
     if change.delta is None or change.log_odds is None or change.replayed is None:
         return [f"{head} (the answers that moved it are not kept)"]
     if not change.pieces:
@@ -271,10 +276,10 @@ def _ended(step: Ended, numbers: Thresholds) -> tuple[str, ...]:
     why = f" ({_cut(step.why)})" if step.why else ""
     known = f"known since {step.at:%Y-%m-%d %H:%M:%S}Z"
     was = _moment(step.valid_until_before) if step.valid_until_before else ""
-    if step.outcome == Outcome.REOPENED:
+    if step.valid_until_after is None:
         above = f"its belief rose above {numbers.reopen_above:.2f}"
         return (_sentence(f"{who} is open again{by}: {above}; it had ended {was}; {known}{why}"),)
-    until = _moment(step.valid_until_after) if step.valid_until_after else "nowhere"
+    until = _moment(step.valid_until_after)
     reason = step.reason_after or ""
     because = _BECAUSE.get(reason, reason).format(numbers.close_below)
     instead = f" instead of {was}" if was else ""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flow_fakes import ScriptedDecider
+from flow_fakes import ScriptedDecider, ScriptedExtractor, draft
 
 from engram_graph.errors import AmbiguousError, InputError, NotFoundError
 from engram_graph.graph.driver import Graph
@@ -302,6 +302,30 @@ async def test_pruned_requests_leave_the_arithmetic(
     assert behind.text.count("the answers are no longer kept") >= 2
     assert "l(0.9800) − l(0.9700) − l(0.9700)" in behind.text
     assert pair(behind).kept is False
+
+
+async def test_a_call_whose_answers_were_all_new_is_told_too(make_memory: Make) -> None:
+    """The relation that was decided brings candidates of its own, asked about in a second call."""
+    decider = ScriptedDecider({"edge_type": {"lives_in": 0.97, "related_to": 0.03}})
+    extractor = ScriptedExtractor([draft("tea tea tea", "Ann|related_to|Cork")])
+    memory = make_memory(decider=decider, extractor=extractor)
+    home = (await memory.remember("Ann", "lives_in", "Bonn", text="A home by the Rhine")).facts[0]
+    await memory.remember_many(
+        (
+            {"subject": "Zed", "predicate": "owns", "object": f"pot {n}", "text": f"tea tea {n}"}
+            for n in range(12)
+        ),
+        decide=False,
+    )
+    (fact,) = (await memory.add("Tea!", speaker="Ann")).facts
+    behind = sound(await memory.explain(fact))
+    first, further = of(Questions, behind)
+    assert home.id not in {question.about for question in first.questions}
+    assert [(q.question, q.about_text) for q in further.questions] == [
+        ("relation_to_candidate", "A home by the Rhine"),
+        ("same_attribute", "A home by the Rhine"),
+    ]
+    assert "relation_to_candidate v1: new 0.97, refinement 0.03 → no evidence" in behind.text
 
 
 async def test_a_fact_is_found_by_id_by_its_start_and_by_what_it_says(

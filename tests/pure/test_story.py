@@ -20,7 +20,7 @@ from engram_graph.models.story import Change, Decided, Now, Step
 from engram_graph.rules import belief
 from engram_graph.rules import questions as ask
 from engram_graph.rules.story import needed_facts, story
-from engram_graph.vocabulary import Outcome
+from engram_graph.vocabulary import ClosedReason, Outcome
 
 
 def fact(fact_id: str = "old", **more: Any) -> Fact:
@@ -191,6 +191,34 @@ def test_what_the_log_does_not_explain_is_said() -> None:
 
     bare = told(stored=0.7)
     assert "nothing says how it began" in bare.text
+
+
+def test_what_was_forgotten_leaves_what_came_of_it() -> None:
+    """The decision that carries it holds the belief and the end, and nothing of the content."""
+    carried = Decision(
+        id="d1",
+        question="forgotten",
+        outcome="forgotten",
+        chosen="",
+        p=1.0,
+        reason="decided by something that was forgotten",
+        backend="rule",
+        decided_at=NOW + timedelta(seconds=1),
+        fact_id="old",
+        belief_before=0.1441,
+        belief_after=0.1441,
+        valid_until_after=day("2021-01-01"),
+        reason_after=ClosedReason.BELIEF,
+    )
+    behind = told(begun(0.98), carried, stored=0.1441)
+    assert "What moved it is forgotten, what came of that stays." in behind.text
+    assert "belief stays at 0.1441" in behind.text
+    assert "It ends 2021-01-01: its belief fell below 0.25; known since 2026-09-21 00:00:01Z" in (
+        behind.text
+    )
+    last = behind.story[-1]
+    assert isinstance(last, Now)
+    assert last.agrees
 
 
 def test_text_of_the_store_cannot_break_a_line() -> None:
