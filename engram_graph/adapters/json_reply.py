@@ -20,7 +20,9 @@ _T = TypeVar("_T")
 def find_json(
     reply: str, accept: Callable[[Any], _T | None], opening: re.Pattern[str]
 ) -> _T | None:
-    """The first JSON value in ``reply`` that ``accept`` makes something of; None without one.
+    """The one JSON value in ``reply`` that ``accept`` makes something of; None without one.
+
+    Two that differ are none: one of them may be quoted from the material.
 
     Args:
         accept: gives None for a value that is not the answer.
@@ -28,25 +30,42 @@ def find_json(
             what else stands in it are its parts.
     """
     text = _THOUGHT.sub("", reply).replace("\ufeff", "")
-    decoder = json.JSONDecoder()
-    for candidate in (text, *(found[1] for found in _FENCE.finditer(text))):
-        try:
-            answer = accept(decoder.decode(candidate.strip()))
-        except (ValueError, RecursionError):
-            continue
-        if answer is not None:
-            return answer
+    for candidates in ([text], [found[1] for found in _FENCE.finditer(text)]):
+        answers = [each for each in map(_whole, candidates) if accept(each) is not None]
+        if answers:
+            return _only(answers, accept)
+    return _only(_in_prose(text, accept, opening), accept)
+
+
+def _only(values: list[Any], accept: Callable[[Any], _T | None]) -> _T | None:
+    if not values or any(value != values[0] for value in values):
+        return None
+    return accept(values[0])
+
+
+def _whole(text: str) -> Any:
+    try:
+        return json.loads(text.strip())
+    except (ValueError, RecursionError):
+        return None
+
+
+def _in_prose(text: str, accept: Callable[[Any], _T | None], opening: re.Pattern[str]) -> list[Any]:
+    """The values between other words that are answers; none at all when one is broken."""
+    decoder, answers, after = json.JSONDecoder(), [], 0
     for start in _starts(text):
+        if start < after:
+            continue
         try:
-            value, _ = decoder.raw_decode(text, start)
+            value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             if opening.match(text[start : start + _OPENING]):
-                return None
+                return []
             continue
-        answer = accept(value)
-        if answer is not None and value != []:  # "[]" in prose is no answer
-            return answer
-    return None
+        if value != [] and accept(value) is not None:  # "[]" in prose is no answer
+            answers.append(value)
+            after = end
+    return answers
 
 
 def _starts(text: str) -> Iterator[int]:

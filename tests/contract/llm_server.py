@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -24,6 +24,31 @@ class Reply:
     body: str | None = None
     delay_s: float = 0.0
     headers: dict[str, str] = field(default_factory=dict)
+    refusal: str | None = None
+
+
+def asked(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The questions in a decider's request, as the model reads them."""
+    system = body["messages"][0]["content"]
+    found, _ = json.JSONDecoder().raw_decode(system, system.index("[\n{"))
+    return list(found)
+
+
+def decisions(body: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
+    """An answer to each question of a decider's request: yes .9, the first option .97.
+
+    Args:
+        given: id → another answer; None leaves the question out.
+    """
+    answers: dict[str, Any] = {}
+    for question in asked(body):
+        if question["type"] == "probability":
+            answers[question["id"]] = 0.9
+        else:
+            first, second, *others = question["options"]
+            answers[question["id"]] = {first: 0.97, second: 0.03} | dict.fromkeys(others, 0.0)
+    answers |= given or {}
+    return json.dumps({"answers": {k: v for k, v in answers.items() if v is not None}})
 
 
 def answer(drafts: Iterable[dict[str, Any]]) -> str:
@@ -47,6 +72,8 @@ class LLMServer:
         requests: the body of every request; headers: its headers, names in lower case.
         refuse: response formats (``json_schema``, ``json_object``) answered with 400.
         otherwise: the reply once the script is empty. last_repeats: it is then the last one given.
+        answers: makes the reply's text from the request instead, once the script is empty.
+        usage: told with every completion; None leaves it out.
     """
 
     def __init__(self) -> None:
@@ -55,6 +82,10 @@ class LLMServer:
         self.refuse: set[str] = set()
         self.otherwise = Reply()
         self.last_repeats = False
+        self.answers: Callable[[dict[str, Any]], str | Reply] | None = None
+        self.usage: dict[str, Any] | None = {
+            "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2,
+        }  # fmt: skip
         self._queue: list[Reply] = []
         self._failures: list[int] = []
         self._lock = threading.Lock()
@@ -114,7 +145,9 @@ class LLMServer:
             self.requests.append(body)
             reply = self._next(body)
         time.sleep(reply.delay_s)
-        raw = (reply.body if reply.body is not None else _completion(body, reply)).encode()
+        raw = (
+            reply.body if reply.body is not None else _completion(body, reply, self.usage)
+        ).encode()
         try:
             handler.send_response(reply.status)
             headers = {"Content-Type": "application/json", "Content-Length": str(len(raw))}
@@ -132,7 +165,8 @@ class LLMServer:
         if self._failures:
             return _failure(self._failures.pop(0), "scripted failure")
         if not self._queue:
-            return self.otherwise
+            made = self.answers(body) if self.answers else self.otherwise
+            return Reply(made) if isinstance(made, str) else made
         reply = self._queue.pop(0)
         if self.last_repeats and not self._queue:
             self.otherwise = reply
@@ -145,15 +179,13 @@ def _failure(status: int, text: str) -> Reply:
     return Reply(status=status, body=json.dumps({"error": {"message": text}}), headers=headers)
 
 
-def _completion(body: dict[str, Any], reply: Reply) -> str:
-    message = {"role": "assistant", "content": reply.content}
-    return json.dumps(
-        {
-            "id": "scripted",
-            "object": "chat.completion",
-            "created": 0,
-            "model": body.get("model", ""),
-            "choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}],
-            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-        }
-    )
+def _completion(body: dict[str, Any], reply: Reply, usage: dict[str, Any] | None) -> str:
+    message = {"role": "assistant", "content": reply.content, "refusal": reply.refusal}
+    whole = {
+        "id": "scripted",
+        "object": "chat.completion",
+        "created": 0,
+        "model": body.get("model", ""),
+        "choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}],
+    }
+    return json.dumps(whole if usage is None else whole | {"usage": usage})
