@@ -73,7 +73,8 @@ class Settings(BaseSettings):
         "auto",
         validation_alias=_env("ENGRAM_DECIDER"),
         description="rules, jev or llm; or several, as rules>jev>llm: what one leaves unsure goes "
-        "to the next. auto: jev when TYPESAFE_API_KEY is set, else rules.",
+        "to the next. auto: jev when TYPESAFE_API_KEY is set, else rules. recorded: whatever "
+        "answered in ENGRAM_RECORDING, which is only replayed.",
     )
     decider_model: str | None = Field(
         None,
@@ -112,6 +113,19 @@ class Settings(BaseSettings):
         ge=0,
         allow_inf_nan=False,
         validation_alias=_env("ENGRAM_LLM_USD_PER_MILLION_OUTPUT"),
+    )
+    recording: str | None = Field(
+        None,
+        validation_alias=_env("ENGRAM_RECORDING"),
+        description="A file (.sqlite, .db or .jsonl) that keeps what deciders and extractor "
+        "answer; what is in it is not asked again.",
+    )
+    recording_budget_usd: float | None = Field(
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        validation_alias=_env("ENGRAM_RECORDING_BUDGET_USD"),
+        description="What calls that are not recorded may cost. 0: none is made, no key is needed.",
     )
     preset: str = Field(
         "default",
@@ -173,6 +187,7 @@ class Settings(BaseSettings):
         "typesafe_base_url",
         "typesafe_default_model",
         "decider_model",
+        "recording",
         "namespace",
         mode="after",
     )
@@ -184,9 +199,12 @@ class Settings(BaseSettings):
     @classmethod
     def _known_deciders(cls, value: str) -> str:
         steps = [step.strip() for step in value.lower().split(">")]
-        if steps != ["auto"] and (not set(steps) <= set(DECIDERS) or len(set(steps)) < len(steps)):
+        alone = steps in (["auto"], ["recorded"])
+        if not alone and (not set(steps) <= set(DECIDERS) or len(set(steps)) < len(steps)):
             raise ValueError(
-                "auto, or one of " + ", ".join(DECIDERS) + ", or several of them joined by '>'"
+                "auto, recorded, or one of "
+                + ", ".join(DECIDERS)
+                + ", or several of these joined by '>'"
             )
         return ">".join(steps)
 

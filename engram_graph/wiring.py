@@ -19,6 +19,7 @@ from engram_graph.settings import Settings
 
 if TYPE_CHECKING:
     from engram_graph.adapters.network_decider import Purse
+    from engram_graph.adapters.recording import Recording
 
 log = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]
@@ -47,13 +48,14 @@ async def open_runtime(
     if decider is None and method.decider == "rules":
         decider = RulesDecider()
     purse = make_purse(settings)
+    recording = await anyio.to_thread.run_sync(make_recording, settings)
     if escalation is None and (decider is None or settings.escalation == "llm"):
-        escalation = make_escalation(settings, purse)
+        escalation = make_escalation(settings, purse, recording)
     runtime = Runtime(
         graph=await open_graph(settings, progress),
         embedder=embedder or make_embedder(settings),
-        extractor=extractor or make_extractor(settings),
-        decider=decider or make_decider(settings, purse),
+        extractor=extractor or make_extractor(settings, recording),
+        decider=decider or make_decider(settings, purse, recording),
         escalation=escalation,
         method=method,
     )
@@ -109,8 +111,39 @@ def make_embedder(settings: Settings) -> Embedder | None:
     return None
 
 
-def make_extractor(settings: Settings) -> Extractor:
-    """The extractor of ``settings``."""
+def make_recording(settings: Settings) -> Recording | None:
+    """The recording of ``settings``; None when none is named.
+
+    Raises:
+        ConfigurationError: the file is no recording; or there is none, and it is to be replayed.
+    """
+    if settings.recording is None:
+        if settings.decider == "recorded":
+            raise ConfigurationError(
+                "ENGRAM_DECIDER=recorded needs a recording", hint="Name it in ENGRAM_RECORDING."
+            )
+        return None
+    from engram_graph.adapters.recording import Recording
+
+    return Recording(settings.recording, read_only=_replays(settings))
+
+
+def make_extractor(settings: Settings, recording: Recording | None = None) -> Extractor:
+    """The extractor of ``settings``, as ``recording`` keeps what it reads."""
+    if recording is None:
+        return _extractor(settings)
+    from engram_graph.adapters.recorder import RecordingExtractor
+
+    sources = {"patterns": "patterns", "llm": f"llm:{settings.llm_model}"}
+    return RecordingExtractor(
+        None if _replays(settings) else _extractor(settings),
+        recording,
+        budget_usd=settings.recording_budget_usd,
+        source=sources.get(settings.extractor),
+    )
+
+
+def _extractor(settings: Settings) -> Extractor:
     kind = settings.extractor
     if kind == "auto":
         kind = "llm" if settings.openai_api_key.get_secret_value() else "patterns"
@@ -125,31 +158,47 @@ def make_extractor(settings: Settings) -> Extractor:
     )
 
 
-def make_decider(settings: Settings, purse: Purse | None = None) -> Decider:
+def make_decider(
+    settings: Settings, purse: Purse | None = None, recording: Recording | None = None
+) -> Decider:
     """The decider of ``settings``: Jev with a key, else rules; or a ladder of several.
 
     Args:
         purse: shared with other deciders; None for one of its own.
+        recording: keeps what each of them answers.
     """
     shared = purse or make_purse(settings)
     kinds = _deciders(settings)
     if len(kinds) == 1:
-        return _decider(kinds[0], settings, shared)
+        return _recorded(kinds[0], settings, shared, recording)
     from engram_graph.adapters.ladder import LadderDecider
 
-    return LadderDecider([_decider(kind, settings, shared, alone=False) for kind in kinds])
+    return LadderDecider(
+        [_recorded(kind, settings, shared, recording, alone=False) for kind in kinds]
+    )
 
 
-def make_escalation(settings: Settings, purse: Purse | None = None) -> Decider | None:
-    """The stronger decider for what the usual one leaves unsure; None when none is wanted."""
+def make_escalation(
+    settings: Settings, purse: Purse | None = None, recording: Recording | None = None
+) -> Decider | None:
+    """The stronger decider for what the usual one leaves unsure; None when none is wanted.
+
+    A replay has one if the recording does.
+    """
     wanted = settings.escalation
+    shared = purse or make_purse(settings)
+    if wanted == "auto" and recording is not None and _replays(settings):
+        from engram_graph.adapters.recorder import ESCALATION
+
+        held = any(kind == ESCALATION for kind, _, _ in recording.origins())
+        return _recorded("recorded", settings, shared, recording, ESCALATION) if held else None
     if wanted == "auto":
         kinds = _deciders(settings)
         has_key = bool(settings.openai_api_key.get_secret_value().strip())
         wanted = "llm" if has_key and "jev" in kinds and "llm" not in kinds else "none"
     if wanted == "none":
         return None
-    return _decider("llm", settings, purse or make_purse(settings))
+    return _recorded("llm", settings, shared, recording, "escalation")
 
 
 def make_purse(settings: Settings) -> Purse:
@@ -162,7 +211,52 @@ def make_purse(settings: Settings) -> Purse:
 def _deciders(settings: Settings) -> list[str]:
     if settings.decider != "auto":
         return settings.decider.split(">")
+    if settings.recording and _replays(settings):
+        return ["recorded"]
     return ["jev" if settings.typesafe_api_key.get_secret_value().strip() else "rules"]
+
+
+def _replays(settings: Settings) -> bool:
+    """Whether nothing new may be asked."""
+    return settings.recording is not None and settings.recording_budget_usd == 0
+
+
+def _recorded(
+    kind: str,
+    settings: Settings,
+    purse: Purse,
+    recording: Recording | None,
+    use: str = "decision",
+    *,
+    alone: bool = True,
+) -> Decider:
+    """One decider as ``recording`` keeps what it answers; without its key when it only replays."""
+    if recording is None:
+        return _decider(kind, settings, purse, alone=alone)
+    from engram_graph.adapters.recorder import RecordingDecider
+
+    silent = kind == "recorded" or _replays(settings)
+    return RecordingDecider(
+        None if silent else _decider(kind, settings, purse, alone=alone),
+        recording,
+        budget_usd=settings.recording_budget_usd,
+        kind=use,
+        source=_source(kind, settings, alone) if silent else None,
+    )
+
+
+def _source(kind: str, settings: Settings, alone: bool) -> str | None:
+    """Under which name a recording holds the answers of a decider; None for the only one's."""
+    if kind == "rules":
+        return f"rules:{RulesDecider(guesses=alone).model}"
+    if kind == "llm":
+        return f"llm:{settings.decider_model or settings.llm_model}"
+    if kind == "jev":
+        from engram_graph.adapters import jev
+
+        model = settings.typesafe_default_model or jev.MODEL
+        return f"jev:{jev.endpoint(settings.typesafe_base_url or jev.BASE_URL, model)[1]}"
+    return None
 
 
 def _decider(kind: str, settings: Settings, purse: Purse, *, alone: bool = True) -> Decider:

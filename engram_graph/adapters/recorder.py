@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 
 from engram_graph import clock
 from engram_graph.adapters import recorded_forms as forms
+from engram_graph.adapters.ladder import LadderDecider
 from engram_graph.adapters.recording import Asked, Json, Recorded, Recording
 from engram_graph.errors import (
     ConfigurationError,
@@ -23,6 +24,8 @@ from engram_graph.models.facts import Draft, Message
 from engram_graph.ports import Decider, Extractor
 
 DECISION = "decision"
+ESCALATION = "escalation"
+"""A decision asked of a stronger model, kept apart from those of the usual one."""
 EXTRACTION = "extraction"
 REPLAY = "recorded"
 """The name of a decider or extractor while its recording holds no call of its kind."""
@@ -147,13 +150,13 @@ class RecordingDecider:
 
     Args:
         inner: asked for what is not recorded; it is closed with this one. None only replays.
-        budget_usd: see ``Recorder``.
+        budget_usd: see ``Recorder``. kind: ``decision`` or ``escalation``.
         source: without ``inner``, whose replies are meant: a backend (``jev``) or a backend and a
             model (``jev:jev-1.13.0``). Needed where the recording has those of several.
 
     Raises:
-        ConfigurationError: the budget is no number of 0 or more, or it is not clear whose replies
-            are meant.
+        ConfigurationError: the budget is no number of 0 or more, ``inner`` is a ladder, or it is
+            not clear whose replies are meant.
     """
 
     def __init__(
@@ -162,16 +165,23 @@ class RecordingDecider:
         recording: Recording,
         *,
         budget_usd: float | None = None,
+        kind: str = DECISION,
         source: str | None = None,
     ) -> None:
+        if isinstance(inner, LadderDecider):
+            raise ConfigurationError(
+                "a ladder of deciders is recorded step by step",
+                hint="Put a RecordingDecider round each step.",
+            )
         self._inner = inner
+        self._kind = kind
         self._recorder = Recorder(
             recording, budget_usd=budget_usd, failure=DecisionError, missing=DecisionBudgetError
         )
         if inner is not None:
             self.name, self.model = inner.name, str(getattr(inner, "model", ""))
         else:
-            self.name, self.model = whose(recording, DECISION, source)
+            self.name, self.model = whose(recording, kind, source)
 
     async def ask(self, ask: Ask) -> Reply:
         """The recorded reply, else the one of the decider within.
@@ -188,7 +198,7 @@ class RecordingDecider:
             form = forms.reply_form(reply, ask)
             return Made(form, reply.cost_usd, reply.latency_ms, keep=not reply.broke_off)
 
-        asked = Asked(DECISION, self.name, self.model, forms.ask_form(ask))
+        asked = Asked(self._kind, self.name, self.model, forms.ask_form(ask))
         recorded, replayed = await self._recorder.call(asked, make if inner else None)
         return replace(forms.reply_of(recorded, ask), replayed=replayed)
 

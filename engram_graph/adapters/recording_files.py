@@ -145,6 +145,7 @@ class JsonLines:
             log.warning("the last line of the recording %s is broken and left out", self._path.name)
         if self._broken_from == 0 and not self._read_only:
             self._append(self._HEADER)
+        self.close()
 
     def _append(self, raw: bytes) -> int:
         """Write a line at the end, whole or not at all; where it starts."""

@@ -51,9 +51,9 @@ class RulesDecider:
     """
 
     name = "rules"
-    model = "rules-1"
 
     def __init__(self, *, guesses: bool = True) -> None:
+        self.model = "rules-1" if guesses else "rules-1-sure"
         self._guesses = guesses
 
     async def ask(self, ask: Ask) -> Reply:

@@ -18,6 +18,7 @@ from engram_graph import __version__
 from engram_graph.cli import (
     eval_commands,
     read_commands,
+    recording_commands,
     server_commands,
     tool_commands,
     write_commands,
@@ -75,6 +76,7 @@ write_commands.register(app)
 read_commands.register(app)
 tool_commands.register(app)
 eval_commands.register(app)
+recording_commands.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

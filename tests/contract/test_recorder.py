@@ -319,10 +319,9 @@ def test_the_reply_is_that_of_the_decider_within(path: Path) -> None:
 class Counting(RulesDecider):
     """Rules with a price that count what they are asked."""
 
-    model = "counting-1"
-
     def __init__(self, cost_usd: float | None = 0.25, **changes: Any) -> None:
         super().__init__()
+        self.model = "counting-1"
         self.calls = 0
         self.cost_usd = cost_usd
         self.changes = changes
