@@ -38,12 +38,14 @@ class Imported(Record):
 
     Attributes:
         failed: (position, reason) of each refused item; positions count from 1.
+        degraded: steps that fell back, such as ``embedder``.
     """
 
     messages: int = 0
     facts: int = 0
     skipped: int = 0
     failed: tuple[tuple[int, str], ...] = ()
+    degraded: tuple[str, ...] = ()
 
 
 class Forgotten(Record):
@@ -148,7 +150,7 @@ class Explanation(Record):
         messages: its sources. decisions: all that touched it, oldest first.
         older, newer: its supersedes chain in both directions, nearest first.
         links: SAME_AS, CONTRADICTS and REFINES around it.
-        requests: each decider call with its answers unfolded.
+        requests: each decider call with its answers unfolded; ``fact_id``: what it was made for.
         others: the facts that its decisions and questions speak of, by id.
         story: all of it in order, step by step. text: the same as lines for a person.
     """

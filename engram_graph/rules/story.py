@@ -236,7 +236,11 @@ class _Teller:
 
     def _now(self, at: datetime) -> Now:
         fact, replayed = self._fact, replay(self._changes, self._method)
-        marks = [name for name in ("negated", "tentative", "disputed") if getattr(fact, name)]
+        marks = [
+            name
+            for name in ("negated", "tentative", "disputed", "unsettled")
+            if getattr(fact, name)
+        ]
         if fact.temporal_status != "current":
             marks.append(fact.temporal_status.value)
         if fact.archived_at is not None:

@@ -256,6 +256,24 @@ async def test_a_fallback_says_what_was_not_answered(make_memory: Make) -> None:
     assert "No usable answer to fact_kind: decision_unavailable" in behind.text
 
 
+async def test_asked_again_after_a_fallback(make_memory: Make) -> None:
+    decider = ScriptedDecider()
+    decider.down = None
+    memory = make_memory(decider=decider)
+    fact = (await memory.remember("Ann", "owns", "a kite")).facts[0]
+    assert "unsettled" in sound(await memory.explain(fact)).story[-1].state
+    decider.down = frozenset()
+    await memory.resume()
+    behind = sound(await memory.explain(fact))
+    assert [asked.error for asked in of(Questions, behind)] == ["decision_unavailable", None]
+    started, settled = [s for s in of(Decided, behind) if s.change]
+    assert (started.question, started.change.replayed) == ("belief_start", 0.5)
+    assert (settled.question, settled.chosen) == ("settle", "sure")
+    assert "Asked again: worth 1.00, relation new 1.00" in behind.text
+    assert "belief 0.50 → 0.98: l(0.5000) + l(1.0000) = 0.0000 + 3.8918 = 3.8918" in behind.text
+    assert behind.story[-1].state == ()
+
+
 async def test_a_correction_tells_its_reason(make_memory: Make) -> None:
     memory = make_memory(decider=ScriptedDecider())
     wrong = (await memory.remember("Ann", "lives_in", "Bonn", said_at="2020-01-01")).facts[0]

@@ -276,12 +276,18 @@ def behind(w: World, fact_id: str) -> Explanation:
 
 
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
-@given(histories, st.integers(0, 10_000))
-def test_the_arithmetic_of_a_story_gives_the_stored_belief(history: list[Any], seed: int) -> None:
+@given(histories, st.integers(0, 10_000), st.booleans())
+def test_the_arithmetic_of_a_story_gives_the_stored_belief(
+    history: list[Any], seed: int, settled: bool
+) -> None:
     w = World()
+    w.script = whims(seed)
     for triple, at, text, more in history:
-        w.script = whims(seed)
         w.remember(triple, at, text, **more)
+    if settled:
+        w.script = whims(seed + 1)
+        for fact_id in {j.fact_id: None for j in w.judgements if j.outcome == Outcome.FALLBACK}:
+            w.settle(fact_id, "2025-03-01")
     for fact_id, stored in w.facts.items():
         found = behind(w, fact_id)
         now: float | None = None
