@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from engram_graph.models.decisions import Decision
+from engram_graph.models.export import ExportLine
 from engram_graph.models.facts import Draft, Fact, Message
 from engram_graph.models.results import Added, Explanation, Recall, Report, Timeline
 
@@ -19,6 +20,7 @@ RECORDS: dict[str, type[BaseModel]] = {
     "decision": Decision,
     "draft": Draft,
     "explanation": Explanation,
+    "export_line": ExportLine,
     "fact": Fact,
     "message": Message,
     "recall": Recall,
