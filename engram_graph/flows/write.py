@@ -64,10 +64,11 @@ async def process(
             return Added(message=failed, degraded=(*degraded, f"extractor: {error.message}"))
         if extracted.drafts:
             extracted = await write.set_drafts(runtime.graph, message, extracted)
-    if not extracted.drafts:
+    left = [(index, draft) for index, draft in enumerate(extracted.drafts) if not draft.forgotten]
+    if not left:
         await write.set_status(runtime.graph, message, MessageStatus.DONE)
     written: list[Written] = []
-    for index, draft in enumerate(extracted.drafts):
+    for index, draft in left:
         secrets = [value for one in written for value in one.secrets]
         one = await write_fact(
             runtime,
@@ -75,7 +76,7 @@ async def process(
             (usable_draft(draft, message, secrets) or draft) if secrets else draft,
             index=index,
             extractor=extracted.extractor,
-            finish=index == len(extracted.drafts) - 1,
+            finish=index == left[-1][0],
             embedding=None if secrets or index >= len(vectors) else vectors[index],
         )
         written.append(one)

@@ -20,7 +20,7 @@ from engram_graph.vocabulary import PREDICATES, MessageStatus
 
 _RELATED_SCAN = 200  # newest facts of one subject and predicate that are compared by vector
 _RARE_SCAN = 125  # facts counted at most: a fifth of them is a hub's degree of 25
-_GONE = "Neo.ClientError.Statement.EntityNotFound"  # deleted while a statement waited for it
+DELETED = "Neo.ClientError.Statement.EntityNotFound"  # while the statement waited for it
 
 
 class StalePlanError(Exception):
@@ -153,7 +153,7 @@ async def apply(graph: Graph, plan: WritePlan, *, finish: bool) -> bool:
     try:
         return await graph.transact("apply_plan", work)
     except StoreError as error:
-        if error.details.get("server_code") == _GONE:
+        if error.details.get("server_code") == DELETED:
             raise StalePlanError from error
         raise
 

@@ -157,10 +157,8 @@ class ForgetPlan:
 def forget_plan(f: Forgetting, new_id: Callable[[], str]) -> ForgetPlan:
     """What goes, and what is written in its place."""
     gone = f.facts | f.decisions
-    messages = [source for source in f.sources if _goes(source, f.messages, gone)]
+    messages = leave(f.sources, f.messages, gone)
     leaving = {source.id for source in messages}
-    steps = [(b, s.id, None) for s in messages for b in s.before]
-    steps += [(s.id, a, None) for s in messages for a in s.after]
     asked = {request.id: without(request, f.facts) for request in f.requests}
     requests = {r.id for r in f.requests if not r.kept and (r.rested_on or not asked[r.id][0])}
     chain = [(link.source, link.target, link) for link in f.links if link.type == "SUPERSEDES"]
@@ -174,13 +172,32 @@ def forget_plan(f: Forgetting, new_id: Callable[[], str]) -> ForgetPlan:
             link.model_copy(update={"source": newer, "target": older})
             for newer, older, link in closed_over(chain, f.facts)
         ),
-        turns=tuple((a, b) for a, b, _ in closed_over(dict.fromkeys(steps), leaving)),
+        turns=turns_over(messages),
         carried=tuple(c for n in f.neighbours for c in carried(n, f.decisions, new_id)),
         changes={n.id: _changes(n, f.decisions) for n in f.neighbours},
         asked={key: kept for key, kept in asked.items() if key not in requests},
         drafts=dict(_blanked(f.sources, leaving, gone)),
         conversations=tuple(sorted({source.conversation for source in messages})),
     )
+
+
+def leave(
+    sources: Iterable[Source], asked_for: Collection[str], gone: Collection[str]
+) -> list[Source]:
+    """The messages that were asked for, or state nothing else and never will.
+
+    Args:
+        gone: ids of the facts and decisions that go.
+    """
+    return [s for s in sources if s.id in asked_for or _says_nothing_else(s, gone)]
+
+
+def turns_over(leaving: Sequence[Source]) -> tuple[tuple[str, str], ...]:
+    """The turns that follow each other once ``leaving`` are gone."""
+    steps = [(before, source.id, None) for source in leaving for before in source.before]
+    steps += [(source.id, after, None) for source in leaving for after in source.after]
+    gone = {source.id for source in leaving}
+    return tuple((before, after) for before, after, _ in closed_over(dict.fromkeys(steps), gone))
 
 
 def closed_over(
@@ -253,10 +270,7 @@ def without(request: Asked, facts: Collection[str]) -> tuple[list[str], dict[str
     return [each for each in request.candidates if each not in facts], answers
 
 
-def _goes(source: Source, asked_for: Collection[str], gone: Collection[str]) -> bool:
-    """Whether a message goes: it was asked for, or states nothing else and never will."""
-    if source.id in asked_for:
-        return True
+def _says_nothing_else(source: Source, gone: Collection[str]) -> bool:
     if source.states_more:
         return False
     return source.done or (
@@ -269,10 +283,10 @@ def _goes(source: Source, asked_for: Collection[str], gone: Collection[str]) -> 
 
 
 def _blanked(
-    sources: Iterable[Source], leaving: Collection[str], gone: Collection[str]
+    sources: Iterable[Source], leaving: Collection[str], gone: frozenset[str]
 ) -> Iterable[tuple[str, Extracted]]:
     for source in sources:
-        if source.drafts is None or source.id in leaving or not gone & set(source.written):
+        if source.drafts is None or source.id in leaving or gone.isdisjoint(source.written):
             continue
         drafts = tuple(
             BLANK if became in gone else draft

@@ -1,0 +1,127 @@
+"""Forgetting in the store: one transaction locks, reads, mends what stays and removes the rest."""
+
+from __future__ import annotations
+
+import json
+
+from engram_graph.clock import new_id
+from engram_graph.errors import StoreError
+from engram_graph.graph import records
+from engram_graph.graph.driver import Graph, Tx
+from engram_graph.graph.forget_scope import Reach, Target, gather
+from engram_graph.graph.queries import load
+from engram_graph.graph.write import DELETED, StalePlanError
+from engram_graph.rules.forget import Carried, ForgetPlan, forget_plan
+
+
+async def look(graph: Graph, namespace: str, target: Target) -> ForgetPlan:
+    """What would go; reads only.
+
+    Raises:
+        NotFoundError: there is no such record in the namespace.
+    """
+
+    async def work(tx: Tx) -> ForgetPlan:
+        forgetting, _ = await gather(tx, namespace, target)
+        return forget_plan(forgetting, new_id)
+
+    return await graph.look("look_before_forgetting", work)
+
+
+async def forget(graph: Graph, namespace: str, target: Target) -> ForgetPlan:
+    """Remove it and mend what stays; what went.
+
+    Raises:
+        NotFoundError: there is no such record in the namespace.
+        StalePlanError: others wrote to what it touches meanwhile; nothing was removed.
+    """
+
+    async def work(tx: Tx) -> ForgetPlan:
+        _, seen = await gather(tx, namespace, target)
+        await _lock(tx, namespace, seen)
+        forgetting, reach = await gather(tx, namespace, target)  # as it stands under the locks
+        if not seen.holds(reach):
+            raise StalePlanError
+        plan = forget_plan(forgetting, new_id)
+        await _mend(tx, namespace, plan)
+        await _erase(tx, namespace, plan)
+        return plan
+
+    try:
+        return await graph.transact("forget", work)
+    except StoreError as error:
+        if error.details.get("server_code") == DELETED:
+            raise StalePlanError from error
+        raise
+
+
+async def _lock(tx: Tx, namespace: str, reach: Reach) -> None:
+    query = load("forget")
+    await tx.run(
+        query["lock_conversations"], namespace=namespace, names=sorted(reach.conversations)
+    )
+    await tx.run(
+        query["lock_entities_known"],
+        namespace=namespace,
+        keys=sorted(reach.keys),
+        subjects=sorted(reach.subjects),
+    )
+    await tx.run(load("write")["lock_facts"], namespace=namespace, ids=sorted(reach.facts))
+    await tx.run(query["lock_messages"], namespace=namespace, ids=sorted(reach.messages))
+
+
+async def _mend(tx: Tx, namespace: str, plan: ForgetPlan) -> None:
+    """Write what stands in the place of what goes."""
+    query, write = load("forget"), load("write")
+    await tx.run(
+        query["close_chains"],
+        namespace=namespace,
+        links=[records.link_parameters(link) for link in plan.links],
+    )
+    await tx.run(
+        write["record_decisions"], decisions=[_decision(each, namespace) for each in plan.carried]
+    )
+    await tx.run(
+        write["change_facts"],
+        namespace=namespace,
+        changes=[{"id": fact, "properties": new} for fact, new in plan.changes.items()],
+    )
+    await tx.run(
+        query["rewrite_requests"],
+        namespace=namespace,
+        requests=[
+            {
+                "id": request,
+                "candidates": candidates,
+                "answers": json.dumps(answers, ensure_ascii=False),
+            }
+            for request, (candidates, answers) in plan.asked.items()
+        ],
+    )
+    await tx.run(
+        query["rewrite_drafts"],
+        namespace=namespace,
+        messages=[
+            {"id": message, "drafts": records.drafts_json(drafts)}
+            for message, drafts in plan.drafts.items()
+        ],
+    )
+    await tx.run(
+        query["close_turns"], namespace=namespace, turns=[list(turn) for turn in plan.turns]
+    )
+
+
+async def _erase(tx: Tx, namespace: str, plan: ForgetPlan) -> None:
+    query = load("forget")
+    await tx.run(query["erase_decisions"], namespace=namespace, ids=list(plan.decisions))
+    await tx.run(query["erase_requests"], namespace=namespace, ids=list(plan.requests))
+    await tx.run(query["erase_facts"], namespace=namespace, ids=list(plan.facts))
+    await tx.run(query["erase_messages"], namespace=namespace, ids=list(plan.messages))
+    await tx.run(query["erase_conversations"], namespace=namespace, names=list(plan.conversations))
+    await tx.run(query["erase_entities"], namespace=namespace, keys=list(plan.entities))
+
+
+def _decision(carried: Carried, namespace: str) -> records.Row:
+    return records.judgement_parameters(
+        carried.judgement, namespace, carried.decided_at, carried.position
+    )
