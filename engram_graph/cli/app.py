@@ -17,6 +17,7 @@ import typer
 from engram_graph import __version__
 from engram_graph.cli import (
     eval_commands,
+    forget_command,
     read_commands,
     recording_commands,
     server_commands,
@@ -73,6 +74,7 @@ def _root(
 
 server_commands.register(app)
 write_commands.register(app)
+forget_command.register(app)
 read_commands.register(app)
 tool_commands.register(app)
 eval_commands.register(app)

@@ -21,7 +21,7 @@ Engram = Callable[..., Any]
 ROOT = Path(engram_graph.__file__).parents[1]
 COMMANDS = (
     *("up", "down", "status", "browser", "logs"),
-    *("add", "remember", "correct", "ingest", "resume"),
+    *("add", "remember", "correct", "forget", "ingest", "resume"),
     *("search", "facts", "history", "explain", "get", "namespaces", "stats", "doctor"),
     *("demo", "bench", "eval shortlist"),
 )

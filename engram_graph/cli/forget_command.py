@@ -1,0 +1,93 @@
+"""``forget``: what leaves the memory for good, after a question."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engram_graph.cli.output import one_line
+from engram_graph.cli.run import FAILED, OK, Run, command, interruptible, listing
+from engram_graph.errors import InputError
+
+if TYPE_CHECKING:
+    from engram_graph.models.results import Forgotten
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    command(app, "forget", panel="Write")(forget)
+
+
+async def forget(
+    run: Run,
+    fact: Annotated[
+        str | None, typer.Option(metavar="ID", help="A fact, with its copies and decisions.")
+    ] = None,
+    message: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="A message (or your own id of it) and what only it says."),
+    ] = None,
+    entity: Annotated[
+        str | None, typer.Option(metavar="NAME", help="An entity with all facts about it.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--everything", help="The whole namespace.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+) -> int:
+    """Remove something and every trace of it; there is no way back.
+
+    What stays is mended. A message that also states other facts stays with all its words: forget
+    the message itself if they must go.
+    """
+    named = {"fact": fact, "message": message, "entity": entity, "everything": everything or None}
+    given = [name for name, value in named.items() if value is not None]
+    if len(given) != 1:
+        raise InputError(
+            f"forget takes exactly one thing, not {' and '.join(given) or 'nothing'}",
+            hint="Pass --fact ID, --message ID, --entity NAME or --everything.",
+        )
+    async with run.memory() as memory:
+
+        async def ask(only_count: bool) -> Forgotten:
+            with listing(memory):
+                return await memory.forget(
+                    fact=fact,
+                    message=message,
+                    entity=entity,
+                    everything=everything,
+                    dry_run=only_count,
+                )
+
+        if not (yes or dry_run):
+            would = await ask(only_count=True)
+            if not _confirmed(run, f"{_counts(would)} of {memory.namespace!r} would go for good."):
+                run.out.note("nothing was forgotten")
+                return FAILED
+        result = await ask(only_count=dry_run)
+    if run.json:
+        run.out.data(result)
+    else:
+        run.out.line(f"{'would forget' if dry_run else 'forgot'} {_counts(result)}")
+    return OK
+
+
+def _counts(result: Forgotten) -> str:
+    kinds = (
+        ("fact", "facts", result.facts),
+        ("message", "messages", result.messages),
+        ("entity", "entities", result.entities),
+        ("decision", "decisions", result.decisions),
+        ("request", "requests", result.requests),
+    )
+    return ", ".join(f"{number} {one if number == 1 else many}" for one, many, number in kinds)
+
+
+def _confirmed(run: Run, what: str) -> bool:
+    run.out.note(f"{one_line(what)} Forget it? [y/N]")
+    with interruptible():
+        answer = sys.stdin.readline()
+    if not answer:
+        raise InputError("nobody answered whether to forget it", hint="Pass --yes, or answer y.")
+    return answer.strip().lower() in ("y", "yes")
