@@ -7,81 +7,35 @@ from typing import Any
 
 from engram_graph.adapters.rules_decider import RulesDecider
 from engram_graph.errors import DecisionUnavailableError, ExtractionError
-from engram_graph.models.decisions import Answer, Ask, Question, Reply
+from engram_graph.evaluation.scenarios import scripted
+from engram_graph.evaluation.scenarios.format import Decider
+from engram_graph.models.decisions import Ask, Reply
 from engram_graph.models.facts import Draft, Message
 
-Script = Mapping[str, Any]
 
-_DEFAULTS: dict[str, Any] = {
-    "worth_remembering": 0.97,
-    "fact_kind": {"bio": 0.97, "event": 0.03},
-    "temporal_status": {"current": 0.97, "past": 0.03},
-    "durability": {"long_term": 1.0},
-    "sensitivity": {"none": 1.0},
-    "relation_to_candidate": {"new": 0.97, "refinement": 0.03},
-    "same_attribute": 0.05,
-    "plan_fulfilled": 0.05,
-    "same_fact": 0.5,
-    "relevant_to_query": 0.9,
-    "query_relation": {"none": 1.0},
-    "worth_sentence": 0.9,
-}
-
-
-class ScriptedDecider:
-    """Answers by script, else by the default answers of the behaviour scenarios.
+class ScriptedDecider(scripted.ScriptedDecider):
+    """The decider of the behaviour scenarios, scripted in plain dicts.
 
     Attributes:
-        script: question → one answer, or a list of ``{fact?, candidate?, p}``; first match wins.
-        malformed: questions whose answer is not usable. down: questions that fail the whole call.
         asked: every question asked, in order.
     """
 
-    name = "scripted"
-
-    def __init__(self, script: Script | None = None) -> None:
-        self.script: Script = script or {}
-        self.malformed: frozenset[str] = frozenset()
-        self.down: frozenset[str] | None = frozenset()
+    def __init__(self, script: Mapping[str, Any] | None = None) -> None:
         self.asked: list[str] = []
+        super().__init__()
+        self.script = script or {}
+
+    @property
+    def script(self) -> Any:
+        return self._script
+
+    @script.setter
+    def script(self, given: Mapping[str, Any]) -> None:
+        self._script = Decider(do="decider", answers=given).answers
 
     async def ask(self, ask: Ask) -> Reply:
-        names = {question.name for question in ask.questions}
         self.asked += [question.name for question in ask.questions]
-        if self.down is None or names & self.down:
-            raise DecisionUnavailableError("the scripted decider is away")
-        answers = {question.id: self._answer(ask, question) for question in ask.questions}
-        return Reply(answers, backend="scripted", model="scripted-1")
-
-    async def aclose(self) -> None:
-        """Nothing to release."""
-
-    def _answer(self, ask: Ask, question: Question) -> Answer:
-        if question.name in self.malformed:
-            return Answer(question.id, {}, "fallback", fallback=True)
-        p = self._p(ask, question)
-        if question.type == "noul":
-            return Answer(question.id, {"yes": p, "no": 1.0 - p}, self.name)
-        return Answer(
-            question.id, {option: p.get(option, 0.0) for option in question.options}, self.name
-        )
-
-    def _p(self, ask: Ask, question: Question) -> Any:
-        name = question.name
-        rules = self.script.get(name)
-        if rules is None and name == "relation_second":
-            name = "relation_to_candidate"
-            rules = self.script.get(name)
-        for rule in rules if isinstance(rules, list) else []:
-            old = question.candidate.text if question.candidate else ""
-            if rule.get("fact", "") in ask.draft.text and rule.get("candidate", "") in old:
-                return rule["p"]
-        if rules is not None and not isinstance(rules, list):
-            return rules
-        if name == "edge_type":
-            given = ask.draft.predicate
-            return {"related_to": 0.03} | {given: 0.97}
-        return _DEFAULTS[name]
+        return await super().ask(ask)
 
 
 class AwayDecider(RulesDecider):

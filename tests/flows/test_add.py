@@ -330,7 +330,7 @@ async def test_a_decider_that_is_away_loses_no_draft(make_memory: Make) -> None:
 
 async def test_only_the_broken_answer_falls_back(make_memory: Make) -> None:
     decider = ScriptedDecider()
-    decider.malformed = frozenset({"worth_remembering"})
+    decider.malformed = {"worth_remembering": "nan"}
     memory = make_memory(
         decider=decider, extractor=ScriptedExtractor([draft("Ann owns a cat", "Ann|owns|a cat")])
     )

@@ -11,7 +11,7 @@ from engram_graph.clock import instant
 from engram_graph.errors import EngramError
 from engram_graph.evaluation.scenarios import absence, equality
 from engram_graph.evaluation.scenarios import format as form
-from engram_graph.evaluation.scenarios.world import World, reference
+from engram_graph.evaluation.scenarios.world import World, person, reference
 from engram_graph.graph.inspect import Stored
 from engram_graph.models.facts import Fact
 from engram_graph.rules.names import entity_key
@@ -257,10 +257,15 @@ async def _as_of(world: World, one: form.AsOf) -> list[str]:
 
 
 async def _history(world: World, one: form.History) -> list[str]:
-    line = await world.client.history(one.subject, one.relation, namespace=world.ns(one.ns))
+    subject = person(one.subject)
+    line = await world.client.history(subject, one.relation, namespace=world.ns(one.ns))
     found = [(f.object_key, _day(f.valid_from), _day(f.valid_until)) for f in line.facts]
     wanted = [
-        (entity_key(name), _day(instant(start)), _day(None if end is None else instant(end)))
+        (
+            entity_key(person(name)),
+            _day(instant(start)),
+            _day(None if end is None else instant(end)),
+        )
         for name, start, end in one.intervals
     ]
     return _same("the line", found, wanted)

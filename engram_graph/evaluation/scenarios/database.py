@@ -54,5 +54,10 @@ class Database:
 def _unbound(settings: Settings) -> Settings:
     """Without a namespace or models of the user's: a scenario names what it uses."""
     return settings.model_copy(
-        update={"namespace": None, "decider": "rules", "extractor": "patterns"}
+        update={
+            "namespace": None,
+            "decider": "rules",
+            "escalation": "none",
+            "extractor": "patterns",
+        }
     )

@@ -23,6 +23,7 @@ from pydantic import (
 from engram_graph import errors
 from engram_graph.errors import EngramError, InputError
 from engram_graph.evaluation.lines import numbered
+from engram_graph.rules.method import PRESETS
 from engram_graph.rules.questions import question
 
 Fault = Literal["sum", "missing", "nan", "unknown_option"]
@@ -418,6 +419,13 @@ class Scenario(BaseModel):
     why: str = ""
     preset: str | None = None
     source: str | None = None
+
+    @field_validator("preset")
+    @classmethod
+    def _known(cls, name: str | None) -> str | None:
+        if name is not None and name not in PRESETS:
+            raise ValueError(f"no such preset: {name}")
+        return name
 
     @model_validator(mode="after")
     def _there(self) -> Self:

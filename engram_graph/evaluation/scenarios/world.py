@@ -16,7 +16,7 @@ from engram_graph.graph import inspect
 from engram_graph.graph.inspect import Stored
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.facts import Fact
-from engram_graph.rules.names import entity_key
+from engram_graph.rules.names import USER, entity_key, is_first_person
 from engram_graph.vocabulary import PREDICATES
 
 _NUMBER = re.compile(r"(.*)#([1-9][0-9]*)", re.DOTALL)
@@ -76,7 +76,7 @@ class World:
         seen: Counter[str] = Counter()
         found = {}
         async for fact in self.client.iter_facts(namespace=self.ns(name)):
-            triple = f"{fact.subject_key}|{fact.predicate}|{fact.object_key}"
+            triple = _triple(fact.subject_key, fact.predicate, fact.object_key)
             seen[triple] += 1
             found[f"{triple}#{seen[triple]}"] = fact
         return found
@@ -90,8 +90,17 @@ def reference(name: str) -> str:
     for at in range(1, len(parts) - 1):  # a name may hold the bar
         if parts[at] in PREDICATES:
             subject, target = "|".join(parts[:at]), "|".join(parts[at + 1 :])
-            return f"{entity_key(subject)}|{parts[at]}|{entity_key(target)}#{number}"
+            return f"{_triple(subject, parts[at], target)}#{number}"
     return f"{triple}#{number}"
+
+
+def person(name: str) -> str:
+    """``name``, or who is meant by it where it is the first person."""
+    return USER if is_first_person(name) else name
+
+
+def _triple(subject: str, predicate: str, target: str) -> str:
+    return f"{entity_key(person(subject))}|{predicate}|{entity_key(person(target))}"
 
 
 class _Lines(logging.Handler):
