@@ -337,6 +337,24 @@ WHERE n.locked IS NOT NULL
 RETURN coalesce(n.id, n.name) AS id
 LIMIT $limit
 
+// name: import_left
+// Messages and facts of an import that broke off.
+CYPHER 25
+UNWIND $namespaces AS namespace
+CALL (namespace) {
+  MATCH (n:Fact)
+  WHERE n.namespace = namespace AND n.predicate IS NOT NULL
+  RETURN n
+UNION ALL
+  MATCH (n:Message)
+  WHERE n.namespace = namespace AND n.status IS NOT NULL
+  RETURN n
+}
+WITH n
+WHERE n.importing IS NOT NULL
+RETURN n.id AS id
+LIMIT $limit
+
 // name: next_order
 // Messages with two neighbours on one side, or a NEXT that leaves the conversation or its order.
 CYPHER 25

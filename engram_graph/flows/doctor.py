@@ -51,6 +51,7 @@ INVARIANTS = (
     Invariant("namespace_key", "records", "the full-text token is another namespace's"),
     Invariant("message_done", "messages", "its state does not fit its facts and drafts"),
     Invariant("lock_left", "records", "a lock mark was left behind"),
+    Invariant("import_left", "records", "an import broke off: import the file again"),
     Invariant("next_order", "messages", "NEXT branches, or leaves the conversation or its order"),
     Invariant("next_chain", "conversations", "the conversation's messages are not one chain"),
 )

@@ -276,6 +276,12 @@ DAMAGE: list[tuple[str, str, set[str], str]] = [
         "",
     ),
     (
+        "import broken off",
+        "MATCH (f:Fact {id: $tea}) SET f.importing = true",
+        {"import_left"},
+        "tea",
+    ),
+    (
         "chain torn",
         "MATCH (:Message {id: $messages[0]})-[r:NEXT]->() DELETE r",
         {"next_chain"},

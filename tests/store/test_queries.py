@@ -82,6 +82,20 @@ HOT = (
     "explain_others",
     "facts_by_prefix",
     "shortlist_facts_as_of",
+    "same_facts",
+    "facts_around",
+    "decisions_leaving",
+    "facts_beside",
+    "messages_around",
+    "requests_around",
+    "entities_around",
+    "erase_facts",
+    "erase_conversations",
+    "some_facts",
+    "some_decisions",
+    "some_requests",
+    "some_entities",
+    "some_messages",
 )
 NOISE = 300  # records of other tenants, so that the planner sees a table worth an index
 
@@ -225,6 +239,7 @@ def properties_in_use() -> set[str]:
         *records.judgement_parameters(judgement, "n", now(), 0)["properties"],
         *records.request_properties(request, "n"),
         *("source_id", "namespace", "key", "name", "aliases", "version", "created_at", "locked"),
+        "importing",
         *("fact_id", "p", "reason", "decided_at", "belief_before", "belief_after"),
         *("embedder", "dimension", "migrated_at"),
     }
@@ -303,6 +318,7 @@ def values(query: NamedQuery) -> dict[str, Any]:
         "said_at": now(),
         "recorded_at": now(),
         "now": now(),
+        "since": now(),
         "places": [{"namespace": "profiled", "at": now(), "after": ""}],
         "dimension": 384,
         "seconds": 1,
