@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from engram_graph.errors import AmbiguousError, InputError, NotFoundError
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import history
@@ -14,6 +16,7 @@ from engram_graph.rules.validate import clean_name
 from engram_graph.vocabulary import predicate
 
 _LISTED = 10  # facts that an error names
+_ENDED = 1000  # ended facts of one triple that are looked at
 _SHORTEST = 8  # characters of an id's start: fewer fit facts of every namespace
 
 
@@ -58,15 +61,17 @@ async def _said(runtime: Runtime, namespace: str, reference: str) -> list[Fact]:
             field="fact",
         )
     subject, relation, obj = parts
-    same = await history.facts(
+    same = partial(
+        history.facts,
         runtime.graph,
         namespace,
         subject_key=entity_key(clean_name(subject, "subject")),
         predicate=predicate(relation).name,
         object_key=entity_key(clean_name(obj, "object")),
     )
-    still = [fact for fact in same if fact.open]
-    return still or sorted(same, key=lambda fact: (fact.valid_from, fact.recorded_at))[-1:]
+    still = await same(open_only=True, limit=_LISTED + 1)
+    ended = [] if still else await same(open_only=False, limit=_ENDED)
+    return still or sorted(ended, key=lambda fact: (fact.valid_from, fact.recorded_at))[-1:]
 
 
 def _listed(fact: Fact) -> str:
