@@ -65,7 +65,7 @@ UNION ALL
   MATCH (f:Fact {id: r.fact_id})
   WITH f, coalesce(vector.similarity.cosine(f.embedding, $embedding), 0.0) AS score
   RETURN f, score, 'related' AS how
-  ORDER BY score DESC, f.text
+  ORDER BY score DESC, f.text, f.recorded_at
   LIMIT $related
 UNION ALL
   CALL (s) {
@@ -104,7 +104,7 @@ UNION ALL
   WHERE f.open AND f.namespace = $namespace
   WITH DISTINCT f, coalesce(vector.similarity.cosine(f.embedding, $embedding), 0.0) AS score
   RETURN f, score, 'related' AS how
-  ORDER BY score DESC, f.text
+  ORDER BY score DESC, f.text, f.recorded_at
   LIMIT $related
 UNION ALL
   MATCH (s)-[r:$any([$type, 'NEGATED'])]->(:Entity {namespace: $namespace, key: $object_key})
@@ -128,7 +128,7 @@ RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
     RETURN m.speaker AS speaker
   } AS speakers,
   COLLECT { MATCH (newer:Fact)-[:SUPERSEDES]->(f) RETURN newer.id } AS superseded_by
-ORDER BY score DESC, fact.text, fact.id
+ORDER BY score DESC, f.text, f.recorded_at, f.id
 
 // name: known_entities
 // Version of the subject (0 when new), and the entities among the named keys.
