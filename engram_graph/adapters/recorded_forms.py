@@ -14,7 +14,7 @@ from typing import Any
 from engram_graph.adapters.recording import Json, Recorded, canonical
 from engram_graph.models.decisions import Answer, Ask, Question, Reply
 from engram_graph.models.facts import Draft, Fact, Message
-from engram_graph.questions import extraction
+from engram_graph.questions import decision_prompt, extraction
 
 _DRAFT = (
     *("text", "subject", "predicate", "object", "quote", "negated", "temporal_status"),
@@ -30,6 +30,7 @@ def ask_form(ask: Ask) -> Json:
     """What ``ask`` asks."""
     known = _known(ask)
     return {
+        "prompt": decision_prompt.VERSION,
         "draft": {name: _plain(getattr(ask.draft, name)) for name in _DRAFT}
         | {"valid_from": _day(ask.valid_from)},
         "speaker": ask.speaker,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
@@ -20,6 +21,8 @@ from jevcompat.mock import FAULTS, MockConfig, Running
 from engram_graph.adapters.http import BUDGET_S, Timing
 from engram_graph.adapters.jev import JevDecider
 from engram_graph.adapters.network_decider import MAX_REQUESTS
+from engram_graph.adapters.recorder import RecordingDecider
+from engram_graph.adapters.recording import Recording
 from engram_graph.adapters.rules_decider import RulesDecider
 from engram_graph.errors import (
     ConfigurationError,
@@ -35,6 +38,7 @@ from engram_graph.questions.wording import WORDINGS, Wording
 from engram_graph.rules import questions as about
 from engram_graph.rules.questions import NAMES, question
 from tests.contract.jev_server import JevServer, Scripted, two_decimals
+from tests.contract.recordings import ReplayedDecider
 
 KEY = "ts-very-secret-key"
 T0 = datetime(2025, 3, 4, 9, tzinfo=UTC)
@@ -138,9 +142,15 @@ def refused(decider: Decider, ask: Ask) -> DecisionError:
 # The contract
 
 
-@pytest.fixture(params=["rules", "jev"])
-def decider(request: pytest.FixtureRequest, jev: Callable[..., JevDecider]) -> Decider:
-    return RulesDecider() if request.param == "rules" else jev()
+@pytest.fixture(params=["rules", "jev", "rules recorded", "rules replayed", "jev replayed"])
+def decider(
+    request: pytest.FixtureRequest, jev: Callable[..., JevDecider], tmp_path: Path
+) -> Decider:
+    who, _, how = request.param.partition(" ")
+    live: Decider = RulesDecider() if who == "rules" else jev()
+    if how == "recorded":
+        return RecordingDecider(live, Recording(tmp_path / "calls.sqlite"))
+    return ReplayedDecider(live, tmp_path / "calls.jsonl") if how else live
 
 
 def test_is_a_decider(decider: Decider) -> None:

@@ -8,18 +8,22 @@ import subprocess
 import sys
 from collections.abc import Coroutine, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
 from engram_graph.adapters.llm_extractor import LLMExtractor, read_reply
 from engram_graph.adapters.patterns import PatternExtractor
+from engram_graph.adapters.recorder import RecordingExtractor
+from engram_graph.adapters.recording import Recording
 from engram_graph.errors import ConfigurationError, ExtractionError
 from engram_graph.models.facts import Draft, Message
 from engram_graph.ports import Extractor
 from engram_graph.questions import extraction
 from engram_graph.vocabulary import PREDICATES, Role, TemporalStatus
 from tests.contract.llm_server import LLMServer, Reply, answer
+from tests.contract.recordings import ReplayedExtractor
 
 KEY = "sk-very-secret-key"
 SAID = datetime(2025, 5, 14, 9, tzinfo=UTC)
@@ -58,9 +62,13 @@ async def once(extractor: Extractor, message: Message, *recent: Message) -> list
         await extractor.aclose()
 
 
-@pytest.fixture(params=["patterns", "llm"])
-def extractor(request: pytest.FixtureRequest, server: LLMServer) -> Extractor:
-    return PatternExtractor() if request.param == "patterns" else llm(server)
+@pytest.fixture(params=["patterns", "llm", "patterns recorded", "llm replayed"])
+def extractor(request: pytest.FixtureRequest, server: LLMServer, tmp_path: Path) -> Extractor:
+    who, _, how = request.param.partition(" ")
+    live: Extractor = PatternExtractor() if who == "patterns" else llm(server)
+    if how == "recorded":
+        return RecordingExtractor(live, Recording(tmp_path / "calls.jsonl"))
+    return ReplayedExtractor(live, tmp_path / "calls.sqlite") if how else live
 
 
 def test_it_is_an_extractor_with_a_name(extractor: Extractor) -> None:

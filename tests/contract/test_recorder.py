@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from engram_graph.adapters.http import Timing
 from engram_graph.adapters.jev import JevDecider
+from engram_graph.adapters.ladder import LadderDecider
 from engram_graph.adapters.patterns import PatternExtractor
 from engram_graph.adapters.recorded_forms import ask_form, message_form
 from engram_graph.adapters.recorder import RecordingDecider, RecordingExtractor
@@ -457,6 +458,11 @@ def test_only_a_refusal_is_a_recorded_failure(
         assert [(each.calls, each.failures) for each in held(path)] == [(1, 1)]
     else:
         assert type(again) is DecisionBudgetError
+
+
+def test_a_ladder_is_recorded_by_its_steps(path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="step by step"):
+        RecordingDecider(LadderDecider([RulesDecider(), Counting()]), Recording(path))
 
 
 def test_whose_replies_are_meant(path: Path) -> None:
