@@ -346,6 +346,21 @@ async def test_a_call_whose_answers_were_all_new_is_told_too(make_memory: Make) 
     assert "relation_to_candidate v1: new 0.97, refinement 0.03 → no evidence" in behind.text
 
 
+async def test_what_was_forgotten_leaves_what_came_of_it(make_memory: Make) -> None:
+    decider = ScriptedDecider()
+    memory = make_memory(decider=decider)
+    old = (await memory.remember("Ann", "lives_in", "Bonn", said_at="2020-01-01")).facts[0]
+    decider.script = {"relation_to_candidate": on("Bonn", update=0.97, new=0.03)}
+    new = (await memory.remember("Ann", "lives_in", "Cork", said_at="2021-01-01")).facts[0]
+    await memory.forget(fact=new.id)
+    behind = sound(await memory.explain(old))
+    assert "Cork" not in behind.text
+    assert "What moved it is forgotten, what came of that stays" in behind.text
+    assert f"belief stays at {behind.fact.belief:.4f}" in behind.text
+    (end,) = of(Ended, behind)
+    assert (end.outcome, end.reason_after, end.by) == ("forgotten", "belief", None)
+
+
 async def test_a_fact_is_found_by_id_by_its_start_and_by_what_it_says(
     make_memory: Make, namespace: str
 ) -> None:
