@@ -235,7 +235,7 @@ CALL (namespace) {
   MATCH (f:Fact)
   WHERE f.namespace = namespace AND f.predicate IS NOT NULL
   RETURN f.id AS id,
-    [f.valid_from, f.valid_until, f.recorded_at, f.closed_at, f.archived_at] AS moments
+    [f.valid_from, f.valid_until, f.recorded_at, f.closed_at, f.read_at, f.archived_at] AS moments
 UNION ALL
   MATCH (m:Message)
   WHERE m.namespace = namespace AND m.status IS NOT NULL

@@ -3,6 +3,7 @@
 // name: shortlist_facts
 // Hybrid shortlist: nearest by vector and best by full text, the namespace inside both indexes.
 // A fact found by one part gets its vector score all the same; a null vector or query finds none.
+// An archived fact takes a place in the indexes and comes as null: the caller then asks for more.
 // Moments that every fact has come as text, which the driver reads ten times faster than DateTime.
 CYPHER 25
 CALL () {
@@ -17,12 +18,13 @@ UNION ALL
   RETURN node AS f, null AS vector, score AS text
 }
 WITH f, max(vector) AS vector, max(text) AS text
-WHERE f.namespace = $namespace AND f.archived_at IS NULL
+WHERE f.namespace = $namespace
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
-RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+RETURN CASE WHEN f.archived_at IS NULL THEN f {.*,
+    embedding: null, search_text: null, namespace_key: null,
     subject: s.name, subject_key: s.key, object: o.name, object_key: o.key,
-    valid_from: toString(f.valid_from), recorded_at: toString(f.recorded_at)} AS fact,
+    valid_from: toString(f.valid_from), recorded_at: toString(f.recorded_at)} END AS fact,
   coalesce(vector, 2 * vector.similarity.cosine(f.embedding, $embedding) - 1) AS vector,
   text,
   EXISTS { (f)-[:SUPERSEDES]->() } AS chained,
@@ -53,13 +55,14 @@ UNION ALL
   RETURN node AS f, null AS vector, score AS text
 }
 WITH f, max(vector) AS vector, max(text) AS text
-WHERE f.namespace = $namespace AND f.archived_at IS NULL
+WHERE f.namespace = $namespace
   AND f.valid_from <= $as_of AND (f.valid_until IS NULL OR f.valid_until > $as_of)
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
-RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+RETURN CASE WHEN f.archived_at IS NULL THEN f {.*,
+    embedding: null, search_text: null, namespace_key: null,
     subject: s.name, subject_key: s.key, object: o.name, object_key: o.key,
-    valid_from: toString(f.valid_from), recorded_at: toString(f.recorded_at)} AS fact,
+    valid_from: toString(f.valid_from), recorded_at: toString(f.recorded_at)} END AS fact,
   coalesce(vector, 2 * vector.similarity.cosine(f.embedding, $embedding) - 1) AS vector,
   text,
   EXISTS { (f)-[:SUPERSEDES]->() } AS chained,

@@ -224,13 +224,22 @@ CYPHER 25
 RETURN EXISTS { MATCH (:Decision {id: $id}) } AS decided
 
 // name: add_source
-// One more message that states a known fact, and the spelling of its entities if it is another.
+// One more message that states a known fact; what is said again is archived no longer.
 CYPHER 25
 MATCH (f:Fact {id: $fact_id})
 WHERE f.namespace = $namespace
 MATCH (m:Message {id: $message_id})
 MERGE (f)-[:STATED_IN]->(m)
+SET f.archived_at = null
 RETURN f.id AS id
+
+// name: revive_facts
+// Archived facts that a new one says again, in other words or in more detail.
+CYPHER 25
+UNWIND $ids AS id
+MATCH (f:Fact {id: id})
+WHERE f.namespace = $namespace AND f.archived_at IS NOT NULL
+SET f.archived_at = null
 
 // name: change_facts
 // New state of existing facts, and of their typed edges in the same statement.

@@ -14,6 +14,7 @@ from engram_graph.models.decisions import Decision
 from engram_graph.models.export import ExportLine
 from engram_graph.models.facts import Draft, Fact, Message
 from engram_graph.models.results import Added, Explanation, Recall, Report, Timeline
+from engram_graph.models.upkeep import HygieneReport
 
 RECORDS: dict[str, type[BaseModel]] = {
     "added": Added,
@@ -22,6 +23,7 @@ RECORDS: dict[str, type[BaseModel]] = {
     "explanation": Explanation,
     "export_line": ExportLine,
     "fact": Fact,
+    "hygiene_report": HygieneReport,
     "message": Message,
     "recall": Recall,
     "report": Report,

@@ -173,6 +173,8 @@ class Outcome(StrEnum):
     The refusals in their order: ``ignored_weak``, ``blocked_temporal``, ``blocked_structure``,
     ``unconfirmed``, ``blocked_order``. ``forgotten``: what decided it was forgotten, and only what
     came of it is kept.
+    Upkeep: ``kept`` is an answer that changed nothing, ``archived`` and ``restored`` say whether
+    search gives a fact.
     """
 
     STORED = "stored"
@@ -191,6 +193,9 @@ class Outcome(StrEnum):
     CORRECTED = "corrected"
     REPEATED = "repeated"
     REDACTED = "redacted"
+    KEPT = "kept"
+    ARCHIVED = "archived"
+    RESTORED = "restored"
     DISPUTED = "disputed"
     FALLBACK = "fallback"
     FORGOTTEN = "forgotten"

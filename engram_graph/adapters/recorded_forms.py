@@ -110,8 +110,9 @@ def _known(ask: Ask) -> dict[str, Fact]:
     """The facts asked about, by id, in the order they first come up."""
     known: dict[str, Fact] = {}
     for question in ask.questions:
-        if question.candidate is not None:
-            known.setdefault(question.candidate.id, question.candidate)
+        for fact in (question.about, question.candidate):
+            if fact is not None:
+                known.setdefault(fact.id, fact)
     return known
 
 
@@ -123,7 +124,7 @@ def _question(question: Question, known: Sequence[str]) -> Json:
         "options": list(question.options),
         "known": known.index(question.candidate.id) + 1 if question.candidate else None,
         "told_by": sorted(canonical(list(question.told_by))),
-    }
+    } | ({"about": known.index(question.about.id) + 1} if question.about else {})
 
 
 def _fact(fact: Fact, ask: Ask) -> Json:

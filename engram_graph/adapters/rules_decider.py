@@ -18,6 +18,7 @@ from engram_graph.rules.names import USER, entity_key, normal_text
 from engram_graph.vocabulary import SUPERSEDING, TemporalStatus, Verdict
 
 _HEARSAY = 0.80  # likely, and below what a second phrasing must reach to close anything
+_OTHER_WORDS = 0.30  # likely another fact, and too little to undo a link somebody else made
 _HAPPENED = frozenset({TemporalStatus.CURRENT, TemporalStatus.PAST})
 _SMALL_WORDS = frozenset(
     {"a", "an", "the", "of", "in", "on", "at", "to", "for", "and", "or", "with"}
@@ -98,15 +99,17 @@ def _yes(ask: Ask, question: Question) -> float | None:
     """Probability of yes; None for a question these rules do not know."""
     if question.name in (ask_about.WORTH, ask_about.WORTH_SENTENCE):
         return 1.0  # without a model, what was said is worth keeping
-    old = question.candidate
+    old, new = question.candidate, ask.new_fact(question)
     if old is None:
         return None
     if question.name == ask_about.SAME_ATTRIBUTE:
-        return float(_same_relation(ask.draft, old) and one_valued(old.predicate))
+        return float(_same_relation(new, old) and one_valued(old.predicate))
     if question.name == ask_about.PLAN_FULFILLED:
-        return float(fulfils(ask.draft, old))
+        return float(fulfils(new, old))
     if question.name == ask_about.SAME_FACT:
-        return float(_says_the_same(ask.draft, old))
+        if new.negated != old.negated:
+            return 0.0
+        return 1.0 if _says_the_same(new, old) else _OTHER_WORDS
     if question.name == ask_about.RELEVANT:
         return _relevance(ask.message, old)
     return None

@@ -18,6 +18,7 @@ from engram_graph import __version__
 from engram_graph.cli import (
     eval_commands,
     forget_command,
+    hygiene_command,
     read_commands,
     recording_commands,
     server_commands,
@@ -76,6 +77,7 @@ server_commands.register(app)
 write_commands.register(app)
 forget_command.register(app)
 read_commands.register(app)
+hygiene_command.register(app)
 tool_commands.register(app)
 eval_commands.register(app)
 recording_commands.register(app)

@@ -65,6 +65,8 @@ def state(fact: Fact) -> str:
     if fact.temporal_status.value != "current":
         marks.append(fact.temporal_status.value)
     marks += [name for name in ("negated", "tentative", "disputed") if getattr(fact, name)]
+    if fact.archived_at is not None:
+        marks.append("archived")
     return " · ".join(marks)
 
 

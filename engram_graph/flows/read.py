@@ -35,6 +35,7 @@ async def search(
         turns = await _turns(runtime, namespace, vector, lucene, limit, as_of)
     if mode == "both":
         turns = _without_told(turns, facts)
+    runtime.reads.note(namespace, (hit.fact.id for hit in facts if hit.why == "shortlist"))
     lines = [hit.line for hit in facts] + [hit.line for hit in turns]
     return Recall(
         query=query,

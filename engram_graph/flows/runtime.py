@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
 from engram_graph.errors import EmbedderMismatchError, EmbeddingError
+from engram_graph.flows.reads import ReadNotes
 from engram_graph.graph import schema
 from engram_graph.graph.driver import Graph
 from engram_graph.models.facts import Vector
@@ -27,6 +28,7 @@ class Runtime:
         embedder: None when none is installed; vectors are then absent and search uses full text.
         method: gates, belief and numbers. escalation: asked where the decider is too unsure.
         fits: the embedder was compared with what made the stored vectors.
+        reads: the facts that searches gave, noted later.
     """
 
     graph: Graph
@@ -36,9 +38,13 @@ class Runtime:
     method: Method = DEFAULT
     escalation: Decider | None = None
     fits: bool = False
+    reads: ReadNotes = field(init=False)
     _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
         default_factory=WeakValueDictionary
     )
+
+    def __post_init__(self) -> None:
+        self.reads = ReadNotes(self.graph)
 
     async def embed(
         self, texts: Sequence[str], *, query: bool = False
@@ -73,7 +79,8 @@ class Runtime:
         return lock
 
     async def aclose(self) -> None:
-        """Close the models and the pool."""
+        """Note what was read, close the models and the pool."""
+        await self.reads.aclose()
         for part in (self.embedder, self.extractor, self.decider, self.escalation):
             if part is not None:
                 await part.aclose()

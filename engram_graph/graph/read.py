@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from engram_graph.errors import NotFoundError
 from engram_graph.graph import records
@@ -15,6 +16,7 @@ from engram_graph.models.facts import Fact, Message, Vector
 from engram_graph.rules.situation import Candidate
 
 _TEXT_AS_OF = 10  # full text cannot filter by date: ask for more, most were true at other times
+_MOST = 2000  # places asked for, however many of them archived facts take
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +63,45 @@ async def shortlist_facts(
     limit: int,
     as_of: datetime | None = None,
 ) -> list[FactRow]:
-    """Up to ``limit`` facts by vector and as many by full text, each once.
+    """``limit`` facts by vector and as many by full text, each once, as far as there are so many.
 
-    With ``as_of`` only facts true then.
+    Archived facts are not among them, and take nobody's place: while they do in the indexes, more
+    are asked for. With ``as_of`` only facts true then.
     """
-    params = {"namespace": namespace, "embedding": embedding, "lucene": lucene, "limit": limit}
-    if as_of is None:
-        rows = await graph.read(load("read")["shortlist_facts"], **params)
-    else:
-        rows = await graph.read(
-            load("read")["shortlist_facts_as_of"],
-            as_of=as_of,
-            text_limit=_TEXT_AS_OF * limit,
-            **params,
-        )
+    wanted = limit
+    while True:
+        rows = await _shortlist(graph, namespace, embedding, lucene, wanted, as_of)
+        found = [row for row in rows if row["fact"] is not None]
+        archived = len(rows) - len(found)
+        # Fewer rows than one part may give: both parts have given all they have.
+        if archived <= wanted - limit or len(rows) < wanted or wanted >= _MOST:
+            break
+        wanted = min(limit + 2 * archived, _MOST)
     return [
         FactRow(
             records.fact(row["fact"]), row["vector"], row["text"], row["chained"], row["successor"]
         )
-        for row in rows
+        for row in found
     ]
+
+
+async def _shortlist(
+    graph: Graph,
+    namespace: str,
+    embedding: Vector | None,
+    lucene: str | None,
+    limit: int,
+    as_of: datetime | None,
+) -> list[dict[str, Any]]:
+    params = {"namespace": namespace, "embedding": embedding, "lucene": lucene, "limit": limit}
+    if as_of is None:
+        return await graph.read(load("read")["shortlist_facts"], **params)
+    return await graph.read(
+        load("read")["shortlist_facts_as_of"],
+        as_of=as_of,
+        text_limit=_TEXT_AS_OF * limit,
+        **params,
+    )
 
 
 async def shortlist_turns(

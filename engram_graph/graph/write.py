@@ -14,9 +14,10 @@ from engram_graph.graph.driver import Graph, Tx
 from engram_graph.graph.queries import load
 from engram_graph.models.facts import Extracted, Fact, Message, Vector
 from engram_graph.models.plans import WritePlan
+from engram_graph.rules.questions import RELATION
 from engram_graph.rules.situation import Candidate, Place
 from engram_graph.rules.thresholds import Thresholds
-from engram_graph.vocabulary import PREDICATES, MessageStatus
+from engram_graph.vocabulary import PREDICATES, SUPPORTING, MessageStatus, Outcome
 
 _RELATED_SCAN = 200  # newest facts of one subject and predicate that are compared by vector
 _RARE_SCAN = 125  # facts counted at most: a fifth of them is a hub's degree of 25
@@ -215,13 +216,16 @@ async def _write(tx: Tx, plan: WritePlan) -> None:
             )
             _need(made)
         else:
-            values["properties"].pop("read_at")  # may be newer than what the plan was made from
+            for mark in ("read_at", "archived_at"):  # may be newer than what the plan rests on
+                values["properties"].pop(mark)
             if plan.embedding is None:
                 values["properties"].pop("embedding")
             await tx.run(write["settle_fact"], fact_id=plan.fact.id, **values, **scope)
     if plan.repeats:
         told = {"fact_id": plan.repeats, "message_id": plan.message_id}
         _need(await tx.run(write["add_source"], **told, **scope))
+    if said := _said_again(plan):
+        await tx.run(write["revive_facts"], ids=said, **scope)
     if plan.changes:
         await tx.run(
             write["change_facts"],
@@ -276,6 +280,18 @@ def _need(there: object) -> None:
     """A plan that rests on what changed or was forgotten meanwhile is made again."""
     if not there:
         raise StalePlanError
+
+
+def _said_again(plan: WritePlan) -> list[str]:
+    """Ids of known facts that the new one supports: search gives them again, if it did not."""
+    return sorted(
+        judgement.candidate_id
+        for judgement in plan.judgements
+        if judgement.candidate_id
+        and judgement.question == RELATION
+        and judgement.chosen in SUPPORTING
+        and judgement.outcome in (Outcome.APPLIED, Outcome.SAME_SOURCE)
+    )
 
 
 async def set_drafts(graph: Graph, message: Message, drafts: Extracted) -> Extracted:

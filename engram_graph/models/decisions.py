@@ -18,6 +18,7 @@ class Question:
         name: such as ``worth_remembering`` or ``relation_to_candidate``.
         type: ``noul`` (probability of yes) or ``choice`` (one probability per option).
         candidate: the fact compared with, for questions on a pair.
+        about: a known fact in the new one's place, where both of a pair are known.
         options: the choice's labels in their fixed order.
         version: of the wording; part of each decision.
         told_by: who stated the candidate.
@@ -29,11 +30,13 @@ class Question:
     options: tuple[str, ...] = ()
     version: int = 1
     told_by: frozenset[str] = frozenset()
+    about: Fact | None = None
 
     @property
     def id(self) -> str:
-        """Unique within a request: the name, or ``name:candidate id``."""
-        return f"{self.name}:{self.candidate.id}" if self.candidate else self.name
+        """Unique within a request: the name, or ``name:candidate id``, or with both ids."""
+        ids = [fact.id for fact in (self.about, self.candidate) if fact is not None]
+        return ":".join((self.name, *ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,8 @@ class Ask:
     """What one request to a decider is about.
 
     Attributes:
-        draft: the new fact. valid_from: its resolved start (UTC).
+        draft: the new fact; of questions on known pairs alone, what the first one is about.
+        valid_from: its resolved start (UTC).
         speaker, role, message: who said it and the whole message.
         questions: in their fixed order.
     """
@@ -77,6 +81,10 @@ class Ask:
     role: str
     message: str
     questions: tuple[Question, ...]
+
+    def new_fact(self, question: Question) -> Draft:
+        """What ``question`` compares with its candidate: its own fact, else the draft."""
+        return question.about.as_draft() if question.about else self.draft
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,6 +158,12 @@ class Fact(Record):
         """Whether a correction by hand says that it was not true at any moment."""
         return self.closed_reason is ClosedReason.CORRECTED and self.valid_until == self.valid_from
 
+    def as_draft(self) -> Draft:
+        """What it says, as if it were told now."""
+        shared = Draft.model_fields.keys() & type(self).model_fields.keys()
+        given = {name: getattr(self, name) for name in shared}
+        return Draft(**given, quote=self.source_quote)
+
     def holds_at(self, moment: datetime) -> bool:
         """Whether ``moment`` lies in [valid_from, valid_until)."""
         return self.valid_from <= moment and (self.valid_until is None or moment < self.valid_until)

@@ -26,6 +26,7 @@ class Worded:
         criteria: option → description, in the question's fixed order; of a noul true and false.
         known: where the state holds the fact compared with (``known_1``); empty without one.
         reads: the other parts of the state it points at.
+        new: where the state holds a known fact in the new one's place; empty for the new one.
     """
 
     id: str
@@ -34,26 +35,29 @@ class Worded:
     criteria: dict[str, str]
     known: str
     reads: tuple[Part, ...]
+    new: str = ""
 
 
 def worded(ask: Ask) -> tuple[Worded, ...]:
     """The questions of ``ask`` that have a wording, in their order.
 
-    Left out are those without one: an unknown name, an unknown option, another version, or a
-    question on a pair without its candidate.
+    Left out are those without one: an unknown name, an unknown option, another version, a question
+    on a pair without its candidate, or one on two known facts that has words for a new one only.
     """
     known: dict[str, str] = {}
     found = []
+
+    def path(fact: Fact | None) -> str:
+        return known.setdefault(fact.id, f"known_{len(known) + 1}") if fact is not None else ""
+
     for number, question in enumerate(ask.questions, 1):
-        path = ""
-        if question.candidate is not None:
-            path = known.setdefault(question.candidate.id, f"known_{len(known) + 1}")
-        if (item := _worded(f"q{number}", question, path)) is not None:
+        new = path(question.about)
+        if (item := _worded(f"q{number}", question, path(question.candidate), new)) is not None:
             found.append(item)
     return tuple(found)
 
 
-def _worded(wire_id: str, question: Question, known: str) -> Worded | None:
+def _worded(wire_id: str, question: Question, known: str, new: str) -> Worded | None:
     wording = WORDINGS.get(question.name)
     if wording is None or wording.version != question.version:
         return None
@@ -62,9 +66,12 @@ def _worded(wire_id: str, question: Question, known: str) -> Worded | None:
         return None
     if not known and "{known}" in wording.instructions:
         return None
-    instructions, texts = wording.filled(known)
+    if new and "{new}" not in wording.instructions:
+        return None
+    instructions, texts = wording.filled(known, new or "new_fact")
     criteria = {option: texts[option] for option in options}
-    return Worded(wire_id, question, instructions, criteria, known, wording.reads)
+    reads = tuple(part for part in wording.reads if not (new and part == "new_fact"))
+    return Worded(wire_id, question, instructions, criteria, known, reads, new)
 
 
 def state(ask: Ask, items: Sequence[Worded]) -> State:
@@ -87,8 +94,9 @@ def state(ask: Ask, items: Sequence[Worded]) -> State:
             "text": encodable(_round(ask.message, ask.draft.quote)),
         }
     for item in items:
-        if item.question.candidate is not None and item.known not in made:
-            made[item.known] = _known(item.question.candidate)
+        for path, fact in ((item.new, item.question.about), (item.known, item.question.candidate)):
+            if fact is not None and path not in made:
+                made[path] = _known(fact)
     return made
 
 

@@ -1,7 +1,8 @@
 """How each question of ``rules.questions`` is put to a model, and what each answer means.
 
 Plain and literal: one judgement a question, data named by its path in the state (back-ticked),
-every option described. ``{known}`` stands for the path of the fact compared with.
+every option described. ``{known}`` stands for the path of the fact compared with, ``{new}`` for
+that of the new fact, or of a second known one.
 Change a wording only together with its version here and the question's own in ``rules.questions``.
 """
 
@@ -30,11 +31,13 @@ class Wording:
     reads: tuple[Part, ...] = ("new_fact",)
     version: int = 1
 
-    def filled(self, known: str) -> tuple[str, dict[str, str]]:
-        """Instructions and criteria about the fact at the path ``known``."""
-        path = f"`{known}`"
-        criteria = {key: text.replace("{known}", path) for key, text in self.criteria.items()}
-        return self.instructions.replace("{known}", path), criteria
+    def filled(self, known: str, new: str = "new_fact") -> tuple[str, dict[str, str]]:
+        """Instructions and criteria about the facts at the paths ``known`` and ``new``."""
+
+        def fill(text: str) -> str:
+            return text.replace("{known}", f"`{known}`").replace("{new}", f"`{new}`")
+
+        return fill(self.instructions), {key: fill(text) for key, text in self.criteria.items()}
 
 
 _WORTH_CRITERIA = {
@@ -167,7 +170,7 @@ WORDINGS: dict[str, Wording] = {
         reads=("query",),
     ),
     ask.SAME_FACT: Wording(
-        "Do `new_fact` and {known} state one and the same fact?",
+        "Do {new} and {known} state one and the same fact?",
         {
             "true": "Same subject, same relation and same content; they differ at most in wording.",
             "false": "The subject, the relation, the value or a detail differs.",

@@ -134,7 +134,9 @@ def request_log(
         backend=reply.backend,
         model=reply.model,
         question_versions={q.name: q.version for q in questions},
-        candidates=tuple(dict.fromkeys(q.candidate.id for q in questions if q.candidate)),
+        candidates=tuple(
+            dict.fromkeys(fact.id for q in questions for fact in (q.about, q.candidate) if fact)
+        ),
         answers={
             key: {
                 "probabilities": dict(answer.probabilities),

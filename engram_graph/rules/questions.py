@@ -62,6 +62,11 @@ def question(
     return Question(name, "choice", candidate, _OPTIONS[name], told_by=told_by)
 
 
+def same_fact(newer: Fact, older: Fact) -> Question:
+    """Whether two known facts are one and the same."""
+    return Question(SAME_FACT, "noul", older, about=newer)
+
+
 def question_id(name: str, candidate_id: str) -> str:
     """Under which id a reply holds the answer about a pair."""
     return f"{name}:{candidate_id}"

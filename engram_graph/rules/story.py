@@ -64,6 +64,8 @@ class _Teller:
         steps += [(step.at, _TOLD, step) for step in self._tellings()]
         steps += [(step.at, _ASKED, step) for step in map(self._questions, self._behind.requests)]
         for decision in self._behind.decisions:
+            if decision.question == ask.SAME_FACT and decision.outcome == Outcome.KEPT:
+                continue  # compared with every fact of its group, and nothing came of it
             steps += [(step.at, _DECIDED, step) for step in self._decision(decision)]
         steps += [(step.at, _LINKED, step) for step in map(self._link, self._behind.links)]
         steps.sort(key=lambda each: each[:2])

@@ -14,7 +14,8 @@ class Thresholds:
             plan fulfilled and the temporal mass.
         escalate_below: a superseding verdict below it goes to a stronger decider.
         superseding_mass: update, contradiction and negates together, where the mass decides.
-        worth_drop: a draft worth less is not stored, where that filter is on.
+        worth_drop: a draft worth less is not stored, where that filter is on; a fact worth less,
+            asked again, is archived.
         evidence_above: an answer is evidence only above it (belief rule v3, strict).
         belief_floor, belief_ceiling: the clamp of belief and of an answer's logit.
         start_tentative: belief of a fact stored unsure.
@@ -23,6 +24,9 @@ class Thresholds:
         rare_entity_share, rare_entity_min: an entity on more facts than both is no hint.
         shortlist, floor, history_depth, tolerance_days: reading.
         context_messages: earlier turns an extractor sees.
+        unlink_at: two facts that are the same with this probability or less lose their link.
+        same_group, same_batch: hygiene compares the newest of a group, so many pairs a request.
+        stale_days: unread for so long, worth is asked again. short_lived_days: until archived.
     """
 
     act: float = 0.85
@@ -44,6 +48,11 @@ class Thresholds:
     history_depth: int = 5
     tolerance_days: int = 1
     context_messages: int = 10
+    unlink_at: float = 0.15
+    same_group: int = 30
+    same_batch: int = 50
+    stale_days: int = 30
+    short_lived_days: int = 7
 
 
 DEFAULT = Thresholds()

@@ -1,9 +1,43 @@
-"""The blocking twins: hygiene: what keeps a store in order."""
+"""The blocking twins of the upkeep methods."""
 
 from __future__ import annotations
 
+from engram_graph.client.base import Moment
+from engram_graph.memory import AsyncMemory
+from engram_graph.models.facts import Fact
+from engram_graph.models.upkeep import HygieneReport
+from engram_graph.portal import twin_of
 from engram_graph.sync.base import BlockingConnection
+from engram_graph.wiring import Progress
 
 
 class BlockingUpkeep(BlockingConnection):
-    """``hygiene``: what keeps a store in order."""
+    """``hygiene`` and ``restore``."""
+
+    @twin_of(AsyncMemory.hygiene)
+    def hygiene(
+        self,
+        *,
+        namespace: str | None = None,
+        same_as: bool = True,
+        worth: bool = False,
+        short_lived: bool = False,
+        apply: bool = False,
+        progress: Progress | None = None,
+        now: Moment | None = None,
+    ) -> HygieneReport:
+        return self._call(
+            lambda: self._inner.hygiene(
+                namespace=namespace,
+                same_as=same_as,
+                worth=worth,
+                short_lived=short_lived,
+                apply=apply,
+                progress=progress,
+                now=now,
+            )
+        )
+
+    @twin_of(AsyncMemory.restore)
+    def restore(self, fact: Fact | str, *, namespace: str | None = None) -> Fact:
+        return self._call(lambda: self._inner.restore(fact, namespace=namespace))

@@ -82,8 +82,9 @@ def test_every_question_has_a_wording_for_each_of_its_options() -> None:
         assert set(worded.criteria) == set(options), name
         assert worded.version == asked.version
         assert ("{known}" in worded.instructions) == (name in PAIR)
+        instructions, criteria = worded.filled("known_1")
         for part in worded.reads:
-            assert any(f"`{part}" in t for t in (worded.instructions, *worded.criteria.values()))
+            assert any(f"`{part}" in text for text in (instructions, *criteria.values()))
 
 
 def test_both_phrasings_of_the_relation_share_their_rubrics() -> None:

@@ -96,6 +96,18 @@ HOT = (
     "some_requests",
     "some_entities",
     "some_messages",
+    "count_pairs",
+    "groups",
+    "decided_before",
+    "link_same",
+    "unlink_same",
+    "stale_ids",
+    "short_lived_ids",
+    "ageing_facts",
+    "archive_facts",
+    "restore_fact",
+    "note_reads",
+    "revive_facts",
 )
 NOISE = 300  # records of other tenants, so that the planner sees a table worth an index
 
@@ -324,6 +336,12 @@ def values(query: NamedQuery) -> dict[str, Any]:
         "seconds": 1,
         "properties": message if query.name == "store_message" else fact,
         "entities": [{"key": "ann", "name": "Ann", "id": "e"}],
+        "newest": 30,
+        "after_key": "",
+        "before": now(),
+        "links": [{"source": "f", "target": "g", "properties": {"p": 0.9}, "type": "SAME_AS"}],
+        "archives": [{"id": "f", "version": 1, "read_at": None, "sources": 1}],
+        "reads": [{"id": "f", "at": now()}],
         "changes": [{"id": "f", "properties": {"belief": 0.5}}],
     }
     return {name: known.get(name) for name in query.params}

@@ -100,7 +100,7 @@ class ScriptedDecider:
 
 def _matches(rule: Rule, ask: Ask, question: Question) -> bool:
     old = question.candidate.text if question.candidate else ""
-    return rule.fact in ask.draft.text and rule.candidate in old
+    return rule.fact in ask.new_fact(question).text and rule.candidate in old
 
 
 def _as_read(ask: Ask, question: Question, answer: Answer, fault: Fault) -> Answer:
