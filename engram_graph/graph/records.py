@@ -17,6 +17,7 @@ from engram_graph.vocabulary import NEGATED, PREDICATES, ClosedReason
 Row = dict[str, Any]
 _FACT_FIELDS = frozenset(Fact.model_fields)
 _DECISION_FIELDS = frozenset(Decision.model_fields)
+_WHOLE = frozenset({"belief_start", "settle"})  # rest on everything asked about the fact
 _NOT_ON_THE_NODE = {"subject", "subject_key", "object", "object_key"}
 
 
@@ -217,6 +218,8 @@ def _rests_on(item: Judgement, requests: Sequence[RequestLog]) -> list[str]:
     """
     if item.request is None:
         return []
+    if item.question in _WHOLE:
+        return [request.id for request in requests]
     names = (RELATION, SECOND) if item.question == RELATION else (item.question,)
     keys = {question_id(name, item.candidate_id or "") for name in names}
     found = [request.id for request in requests if keys & request.answers.keys()]

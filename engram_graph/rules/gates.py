@@ -32,15 +32,15 @@ def strength(answer: Answer, verdict: Verdict, method: Method) -> float:
 def counts(answer: Answer, verdict: Verdict, method: Method) -> bool:
     """Whether the likeliest label of ``answer``, ``verdict``, is strong enough to be evidence.
 
-    By rule v2 it always is, by rule v3 above .5. Where the mass decides, an answer against a fact
-    needs a mass of .80. Without belief an answer acts at .85, or not at all.
+    By rule v2 it always is, by rule v3 above .5. Where the mass decides, one of .80 will do, too,
+    however it is spread. Without belief an answer acts at .85, or not at all.
     """
     numbers, p = method.thresholds, strength(answer, verdict, method)
     if not method.belief:
         return p >= numbers.act
-    if method.superseding == "mass" and verdict in SUPERSEDING:
-        return p >= numbers.superseding_mass
-    return method.evidence == "all" or p > numbers.evidence_above
+    if method.superseding == "mass" and verdict in SUPERSEDING and p >= numbers.superseding_mass:
+        return True
+    return method.evidence == "all" or answer.p(verdict) > numbers.evidence_above
 
 
 def passes_temporal(answer: Answer | None, verdict: Verdict, method: Method) -> bool:
