@@ -35,14 +35,14 @@ class Client(AsyncMemory):
         return await super().open()
 
 
-def start_server(server: EmbeddedServer, out: Output) -> ServerInfo:
-    """Find or start the embedded server."""
+def start_server(server: EmbeddedServer, out: Output, *, http: bool = True) -> ServerInfo:
+    """Find or start the embedded server, with Browser unless ``http`` is off."""
     running = server.status()
     if running is not None:
         return running
     out.note("Starting the embedded Neo4j …")
     with interruptible(), out.bar("Fetching Neo4j, once a machine") as progress:
-        return server.up(progress)
+        return server.up(progress, http=http)
 
 
 class OwnServer:
@@ -55,7 +55,7 @@ class OwnServer:
     def restart(self) -> Settings:
         """Stop the server and start it again as a new process; the settings then."""
         self._server.down()
-        self.settings = _on(self._server.up(), self.settings)
+        self.settings = _on(self._server.up(http=False), self.settings)
         return self.settings
 
 
@@ -69,7 +69,7 @@ def own_server(out: Output, settings: Settings, prefix: str) -> Iterator[OwnServ
     with tempfile.TemporaryDirectory(prefix=prefix) as folder:
         server = EmbeddedServer(Path(folder) / "neo4j")
         try:
-            yield OwnServer(server, start_server(server, out), settings)
+            yield OwnServer(server, start_server(server, out, http=False), settings)
         finally:
             server.down()
 
