@@ -4,7 +4,7 @@
 // name: all_namespaces
 // Every namespace that any record carries. Looks across namespaces: for operators.
 CYPHER 25
-MATCH (n:Fact|Entity|Message|Conversation|Decision|Request)
+MATCH (n:Fact|Entity|Alias|Message|Conversation|Decision|Request)
 WHERE n.namespace IS NOT NULL
 RETURN DISTINCT n.namespace AS namespace
 ORDER BY namespace
@@ -12,13 +12,14 @@ ORDER BY namespace
 // name: incomplete_records
 // Records without what every look-up starts from. Looks across namespaces: for operators.
 CYPHER 25
-MATCH (n:Fact|Entity|Message|Conversation|Decision|Request)
+MATCH (n:Fact|Entity|Alias|Message|Conversation|Decision|Request)
 WHERE n.namespace IS NULL
   OR (n:Fact AND (n.id IS NULL OR n.predicate IS NULL OR n.recorded_at IS NULL OR n.text IS NULL))
   OR (n:Entity AND (n.id IS NULL OR n.key IS NULL OR n.name IS NULL))
   OR (n:Message AND (n.id IS NULL OR n.source_id IS NULL OR n.status IS NULL OR n.said_at IS NULL
     OR n.conversation IS NULL OR n.text IS NULL))
   OR (n:Conversation AND n.name IS NULL)
+  OR (n:Alias AND (n.key IS NULL OR n.name IS NULL))
   OR (n:Decision AND (n.id IS NULL OR n.decided_at IS NULL OR n.outcome IS NULL))
   OR (n:Request AND (n.id IS NULL OR n.sent_at IS NULL))
 RETURN coalesce(n.id, elementId(n)) AS id
@@ -35,6 +36,7 @@ RETURN
     AS messages,
   sum(COUNT { MATCH (c:Conversation) WHERE c.namespace = namespace AND c.name IS NOT NULL })
     AS conversations,
+  sum(COUNT { MATCH (a:Alias) WHERE a.namespace = namespace AND a.key IS NOT NULL }) AS aliases,
   sum(COUNT { MATCH (d:Decision) WHERE d.namespace = namespace AND d.decided_at IS NOT NULL })
     AS decisions,
   sum(COUNT { MATCH (q:Request) WHERE q.namespace = namespace AND q.sent_at IS NOT NULL })
@@ -107,6 +109,30 @@ MATCH (e:Entity)
 WHERE e.namespace = namespace AND e.key IS NOT NULL
   AND NOT EXISTS { (e)<-[:SUBJECT|OBJECT|MENTIONS]-(:Fact) }
 RETURN e.id AS id
+LIMIT $limit
+
+// name: alias
+// Aliases without exactly one entity, with the key of an entity, or that their entity does not
+// show; and entities that show others.
+CYPHER 25
+UNWIND $namespaces AS namespace
+CALL (namespace) {
+  MATCH (a:Alias)
+  WHERE a.namespace = namespace AND a.key IS NOT NULL
+  WITH a, namespace
+  WHERE a.name IS NULL
+    OR COUNT { (a)-[:ALIAS_OF]->(:Entity) } <> 1
+    OR EXISTS { MATCH (e:Entity {namespace: namespace, key: a.key}) }
+    OR NOT EXISTS { MATCH (a)-[:ALIAS_OF]->(e:Entity) WHERE a.name IN e.aliases }
+  RETURN a.key AS id
+UNION ALL
+  MATCH (e:Entity)
+  WHERE e.namespace = namespace AND e.key IS NOT NULL
+  WITH e
+  WHERE size(coalesce(e.aliases, [])) <> COUNT { (e)<-[:ALIAS_OF]-(:Alias) }
+  RETURN e.id AS id
+}
+RETURN id
 LIMIT $limit
 
 // name: fact_source

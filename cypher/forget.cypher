@@ -25,9 +25,13 @@ WHERE m.namespace = $namespace
 RETURN f.id AS id
 
 // name: facts_around
-// An entity, and the facts it is the subject or the object of.
+// An entity, by its own key or an alias's, and the facts it is the subject or the object of.
 CYPHER 25
-MATCH (e:Entity {namespace: $namespace, key: $key})
+WITH coalesce(head(COLLECT {
+  MATCH (:Alias {namespace: $namespace, key: $key})-[:ALIAS_OF]->(e:Entity)
+  RETURN e.key
+}), $key) AS key
+MATCH (e:Entity {namespace: $namespace, key: key})
 RETURN e.key AS key,
   COLLECT { MATCH (e)<-[:SUBJECT|OBJECT]-(f:Fact) RETURN DISTINCT f.id } AS ids
 
@@ -275,7 +279,8 @@ DELETE c
 CYPHER 25
 UNWIND $keys AS key
 MATCH (e:Entity {namespace: $namespace, key: key})
-DETACH DELETE e
+OPTIONAL MATCH (a:Alias)-[:ALIAS_OF]->(e)
+DETACH DELETE a, e
 
 // name: some_facts
 // The next facts of a namespace that is emptied.

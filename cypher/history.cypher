@@ -13,6 +13,7 @@ WHERE f.namespace = $namespace AND f.recorded_at IS NOT NULL AND f.id IS NOT NUL
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
 WHERE $object_key IS NULL OR o.key = $object_key
+  OR EXISTS { (o)<-[:ALIAS_OF]-(:Alias {namespace: $namespace, key: $object_key}) }
 CALL (f) {
   OPTIONAL MATCH (f)<-[:ABOUT]-(d:Decision)
   WHERE $known_at IS NOT NULL AND d.moves_end
@@ -39,13 +40,18 @@ LIMIT $limit
 // name: facts_of_subject
 // The same for one subject, from its entity.
 CYPHER 25
-MATCH (s:Entity {namespace: $namespace, key: $subject_key})<-[:SUBJECT]-(f:Fact)
+WITH coalesce(head(COLLECT {
+  MATCH (:Alias {namespace: $namespace, key: $subject_key})-[:ALIAS_OF]->(e:Entity)
+  RETURN e.key
+}), $subject_key) AS key
+MATCH (s:Entity {namespace: $namespace, key: key})<-[:SUBJECT]-(f:Fact)
 WHERE ($after IS NULL OR f.recorded_at >= $after)
   AND ($known_at IS NULL OR f.recorded_at <= $known_at)
   AND ($predicate IS NULL OR f.predicate = $predicate)
   AND ($after_id IS NULL OR f.recorded_at > $after OR f.id > $after_id)
 MATCH (f)-[:OBJECT]->(o:Entity)
 WHERE $object_key IS NULL OR o.key = $object_key
+  OR EXISTS { (o)<-[:ALIAS_OF]-(:Alias {namespace: $namespace, key: $object_key}) }
 CALL (f) {
   OPTIONAL MATCH (f)<-[:ABOUT]-(d:Decision)
   WHERE $known_at IS NOT NULL AND d.moves_end
@@ -72,7 +78,11 @@ LIMIT $limit
 // name: timeline
 // All facts of a subject, of one predicate or all, by valid_from, then recording order.
 CYPHER 25
-MATCH (s:Entity {namespace: $namespace, key: $subject_key})<-[:SUBJECT]-(f:Fact)
+WITH coalesce(head(COLLECT {
+  MATCH (:Alias {namespace: $namespace, key: $subject_key})-[:ALIAS_OF]->(e:Entity)
+  RETURN e.key
+}), $subject_key) AS key
+MATCH (s:Entity {namespace: $namespace, key: key})<-[:SUBJECT]-(f:Fact)
 WHERE $predicate IS NULL OR f.predicate = $predicate
 MATCH (f)-[:OBJECT]->(o:Entity)
 RETURN f {.*, embedding: null, search_text: null, namespace_key: null,

@@ -131,7 +131,8 @@ RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
 ORDER BY score DESC, f.text, f.recorded_at, f.id
 
 // name: known_entities
-// Version of the subject (0 when new), and the entities among the named keys.
+// Version of the subject (0 when new), the entities among the named keys, and those that any of
+// the keys is an alias of.
 CYPHER 25
 OPTIONAL MATCH (s:Entity {namespace: $namespace, key: $subject_key})
 RETURN coalesce(s.version, 0) AS version,
@@ -140,13 +141,18 @@ RETURN coalesce(s.version, 0) AS version,
     MATCH (e:Entity {namespace: $namespace, key: key})
     WHERE key <> $subject_key AND key <> $object_key
     RETURN e.id
-  } AS mentions
+  } AS mentions,
+  COLLECT {
+    UNWIND $keys + [$subject_key, $object_key] AS key
+    MATCH (:Alias {namespace: $namespace, key: key})-[:ALIAS_OF]->(e:Entity)
+    RETURN {alias: key, key: e.key, name: e.name}
+  } AS aliases
 
 // name: lock_entities
 // Takes the write locks of the entities, made when missing, in the given (sorted) order, and
 // returns the subject's version from before. SET comes first: it takes the lock, then one reads.
 // A draft was applied when its fact is there, or its decision that it repeats one. An entity that was
-// forgotten while this waited for its lock has no key any more.
+// forgotten while this waited for its lock has no key any more; a key may have become an alias.
 CYPHER 25
 UNWIND $entities AS entity
 MERGE (e:Entity {namespace: $namespace, key: entity.key})
@@ -158,7 +164,8 @@ SET e.version = CASE WHEN e.key = $subject_key THEN version + 1 ELSE version END
 REMOVE e.locked
 RETURN e.key AS key, version,
   EXISTS { MATCH (:Fact {id: $draft_id}) } OR EXISTS { MATCH (:Decision {id: $draft_id}) } AS applied,
-  EXISTS { MATCH (:Message {id: $message_id}) } AS told
+  EXISTS { MATCH (:Message {id: $message_id}) } AS told,
+  EXISTS { MATCH (:Alias {namespace: $namespace, key: e.key}) } AS is_alias
 
 // name: lock_facts
 // Takes the write locks of the facts a plan changes, in the given (sorted) order.
@@ -408,6 +415,7 @@ UNWIND $entities AS entity
 MERGE (e:Entity {namespace: $namespace, key: entity.key})
 ON CREATE SET e.id = entity.id, e.name = entity.name, e.aliases = [], e.version = 0,
   e.created_at = $now
+RETURN e.key AS key, EXISTS { MATCH (:Alias {namespace: $namespace, key: e.key}) } AS is_alias
 
 // name: import_facts
 // Facts of a bulk import with typed edges and their starting belief; known ids are left alone.

@@ -40,6 +40,7 @@ _HOMES = {
     ),
     "engram_graph.memory": ("AsyncMemory",),
     "engram_graph.models.decisions": ("Answer", "Ask", "Decision", "Question", "Reply"),
+    "engram_graph.models.entities": ("MergeSuggestion", "Merged", "Unmerged"),
     "engram_graph.models.export": ("Exported",),
     "engram_graph.models.facts": ("Draft", "Entity", "Fact", "Link", "Message"),
     "engram_graph.models.results": (

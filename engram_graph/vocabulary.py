@@ -197,5 +197,7 @@ class Outcome(StrEnum):
     ARCHIVED = "archived"
     RESTORED = "restored"
     DISPUTED = "disputed"
+    MERGED = "merged"
+    UNMERGED = "unmerged"
     FALLBACK = "fallback"
     FORGOTTEN = "forgotten"

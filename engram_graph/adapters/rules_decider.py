@@ -13,6 +13,7 @@ import time
 from engram_graph.models.decisions import Answer, Ask, Question, Reply
 from engram_graph.models.facts import Draft, Fact
 from engram_graph.rules import questions as ask_about
+from engram_graph.rules.entities import same_entity
 from engram_graph.rules.gates import one_valued
 from engram_graph.rules.names import USER, entity_key, normal_text
 from engram_graph.vocabulary import SUPERSEDING, TemporalStatus, Verdict
@@ -99,6 +100,8 @@ def _yes(ask: Ask, question: Question) -> float | None:
     """Probability of yes; None for a question these rules do not know."""
     if question.name in (ask_about.WORTH, ask_about.WORTH_SENTENCE):
         return 1.0  # without a model, what was said is worth keeping
+    if question.pair is not None:
+        return same_entity(*question.pair)
     old, new = question.candidate, ask.new_fact(question)
     if old is None:
         return None

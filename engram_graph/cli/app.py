@@ -16,6 +16,7 @@ import typer
 
 from engram_graph import __version__
 from engram_graph.cli import (
+    entity_commands,
     eval_commands,
     forget_command,
     hygiene_command,
@@ -78,6 +79,7 @@ write_commands.register(app)
 forget_command.register(app)
 read_commands.register(app)
 hygiene_command.register(app)
+entity_commands.register(app)
 tool_commands.register(app)
 eval_commands.register(app)
 recording_commands.register(app)

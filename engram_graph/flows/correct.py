@@ -13,7 +13,7 @@ from engram_graph.intake import CALLER, Correction, sentence
 from engram_graph.models.facts import Draft, Extracted, Fact
 from engram_graph.models.results import Added
 from engram_graph.rules.correct import correction_plan
-from engram_graph.rules.situation import Situation, place_of
+from engram_graph.rules.situation import Situation, place_of, under_own_names
 from engram_graph.vocabulary import MessageStatus
 
 _ATTEMPTS = 8
@@ -42,7 +42,7 @@ async def correct(runtime: Runtime, namespace: str, fact_id: str, change: Correc
         situation = Situation(
             namespace=namespace,
             message=message,
-            draft=draft,
+            draft=under_own_names(draft, around.names),
             valid_from=begins,
             valid_from_stated=change.valid_from is not None,
             valid_until=change.valid_until,

@@ -34,6 +34,7 @@ INVARIANTS = (
     Invariant("edge_differs", "facts", "the typed edge says something else than the fact"),
     Invariant("stray_edge", "entities", "a typed edge without its fact, or in another place"),
     Invariant("unused_entity", "entities", "an entity without any fact"),
+    Invariant("alias", "aliases", "not one entity's own other name, or the name of another"),
     Invariant("fact_source", "facts", "no message states the fact"),
     Invariant("superseded_open", "facts", "superseded, and still open"),
     Invariant("namespace_crossed", "records", "a relationship leads into another namespace"),

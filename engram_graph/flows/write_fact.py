@@ -16,7 +16,7 @@ from engram_graph.graph import write
 from engram_graph.models.facts import Draft, Fact, Message, Vector
 from engram_graph.models.plans import FactChange, WritePlan
 from engram_graph.rules.names import entity_key, normal_text
-from engram_graph.rules.situation import Candidate, Situation, place_of
+from engram_graph.rules.situation import Candidate, Situation, place_of, under_own_names
 from engram_graph.vocabulary import ClosedReason
 
 CALLER = "caller"
@@ -76,7 +76,7 @@ async def write_fact(
         return Situation(
             namespace=message.namespace,
             message=message,
-            draft=draft,
+            draft=under_own_names(draft, around.names),
             valid_from=_begins(draft, message, around.candidates),
             valid_from_stated=is_stated(draft, message),
             valid_until=draft.valid_until,

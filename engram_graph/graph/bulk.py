@@ -9,6 +9,8 @@ from engram_graph.clock import new_id
 from engram_graph.graph import records
 from engram_graph.graph.driver import Graph, Tx
 from engram_graph.graph.queries import load
+from engram_graph.graph.retry import until_done
+from engram_graph.graph.write import StalePlanError
 from engram_graph.models.decisions import Judgement
 from engram_graph.models.facts import Fact, Message, Vector
 
@@ -39,18 +41,31 @@ async def import_facts(
         names.setdefault(fact.object_key, fact.object)
 
     async def work(tx: Tx) -> int:
-        await tx.run(
+        scope = {"namespace": message.namespace}
+        aliases = await tx.run(load("entities")["resolve_keys"], keys=sorted(names), **scope)
+        own = {row["key"]: row["entity_key"] for row in aliases}
+        made = await tx.run(
             load("write")["import_entities"],
-            namespace=message.namespace,
-            entities=[{"key": k, "name": n, "id": new_id()} for k, n in sorted(names.items())],
+            entities=[
+                {"key": k, "name": n, "id": new_id()}
+                for k, n in sorted(names.items())
+                if k not in own
+            ],
             now=now,
+            **scope,
         )
+        if any(row["is_alias"] for row in made):
+            raise StalePlanError
+        placed = [
+            row | {end: own.get(row[end], row[end]) for end in ("subject_key", "object_key")}
+            for row in rows
+        ]
         found = await tx.run(
             load("write")["import_facts"],
-            namespace=message.namespace,
-            rows=rows,
+            rows=placed,
             message_id=message.id,
+            **scope,
         )
         return int(found[0]["stored"])
 
-    return await graph.transact("import_facts", work)
+    return await until_done(graph, "import_facts", work, "the entities of an import")

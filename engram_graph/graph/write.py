@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -43,11 +43,16 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the store holds around a new fact."""
+    """What the store holds around a new fact.
+
+    Attributes:
+        names: key of an alias → name of the entity it means, for the names of the place.
+    """
 
     subject_version: int
     mentions: tuple[str, ...]
     candidates: tuple[Candidate, ...]
+    names: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +93,15 @@ async def surroundings(
 ) -> Surroundings:
     """G(f) for a new fact that belongs to ``place``, and the entities its text names."""
     predicate = PREDICATES[place.predicate]
-    params: dict[str, Any] = {
-        "namespace": place.namespace,
-        "subject_key": place.subject_key,
-        "object_key": place.object_key,
-    }
 
     async def work(tx: Tx) -> Surroundings:
-        known = await tx.run(load("write")["known_entities"], keys=list(place.named), **params)
+        at, params = place, _ends(place)
+        known = await tx.run(load("write")["known_entities"], keys=list(at.named), **params)
+        aliases = known[0]["aliases"]
+        if aliases:
+            at = at.under({row["alias"]: row["key"] for row in aliases})
+            params = _ends(at)
+            known = await tx.run(load("write")["known_entities"], keys=list(at.named), **params)
         rows = await tx.run(
             load("write")["candidates"],
             predicate=predicate.name,
@@ -104,7 +110,7 @@ async def surroundings(
             near=thresholds.near,
             related=thresholds.related,
             related_scan=_RELATED_SCAN,
-            rare_keys=list(place.named),
+            rare_keys=list(at.named),
             rare_scan=_RARE_SCAN,
             rare_share=thresholds.rare_entity_share,
             rare_min=thresholds.rare_entity_min,
@@ -117,9 +123,18 @@ async def surroundings(
             subject_version=known[0]["version"],
             mentions=tuple(known[0]["mentions"]),
             candidates=tuple(candidate(row) for row in rows),
+            names={row["alias"]: row["name"] for row in aliases},
         )
 
     return await graph.look("surroundings", work)
+
+
+def _ends(place: Place) -> dict[str, str]:
+    return {
+        "namespace": place.namespace,
+        "subject_key": place.subject_key,
+        "object_key": place.object_key,
+    }
 
 
 def candidate(row: dict[str, Any]) -> Candidate:
@@ -184,7 +199,8 @@ async def _lock(tx: Tx, plan: WritePlan) -> bool:
             "the message was forgotten while its facts were written", id=plan.message_id
         )
     seen = {row["key"]: row["version"] for row in rows}
-    _need(None not in seen and seen[plan.subject_key] == plan.subject_version)
+    _need(None not in seen and not any(row["is_alias"] for row in rows))
+    _need(seen[plan.subject_key] == plan.subject_version)
     wanted = {change.id: change.version for change in plan.changes}
     if plan.fact and plan.settles is not None:
         wanted[plan.fact.id] = plan.settles

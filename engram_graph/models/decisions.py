@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from engram_graph.models.entities import Profile
 from engram_graph.models.facts import Draft, Fact, Record
 from engram_graph.vocabulary import ClosedReason, Outcome
 
@@ -22,6 +23,7 @@ class Question:
         options: the choice's labels in their fixed order.
         version: of the wording; part of each decision.
         told_by: who stated the candidate.
+        pair: the two entities compared, for a question on entities.
     """
 
     name: str
@@ -31,11 +33,13 @@ class Question:
     version: int = 1
     told_by: frozenset[str] = frozenset()
     about: Fact | None = None
+    pair: tuple[Profile, Profile] | None = None
 
     @property
     def id(self) -> str:
-        """Unique within a request: the name, or ``name:candidate id``, or with both ids."""
+        """Unique within a request: the name, or ``name:`` and the ids of what is compared."""
         ids = [fact.id for fact in (self.about, self.candidate) if fact is not None]
+        ids += [profile.entity.id for profile in self.pair or ()]
         return ":".join((self.name, *ids))
 
 

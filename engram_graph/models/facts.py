@@ -97,6 +97,7 @@ class Entity(Record):
 
     Attributes:
         key: the normalised name (unique in a namespace). name: as first written.
+        aliases: other names that mean it. facts: how many have it as subject or object.
     """
 
     id: str
@@ -104,6 +105,7 @@ class Entity(Record):
     key: str
     name: str
     aliases: tuple[str, ...] = ()
+    facts: int = 0
 
 
 class Fact(Record):

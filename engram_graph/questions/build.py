@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from engram_graph.models.decisions import Ask, Question
+from engram_graph.models.entities import Profile
 from engram_graph.models.facts import Fact
 from engram_graph.questions.wording import WORDINGS, Part
 from engram_graph.rules.text import encodable
@@ -14,6 +15,8 @@ from engram_graph.rules.text import encodable
 MAX_MESSAGE_CHARS = 6_000
 """Of a longer message the part round the fact's quote is sent, else its beginning."""
 MAX_FACT_CHARS = 2_000
+PAIR_FACTS = 5
+"""Of each of two entities that are compared."""
 State = dict[str, str | dict[str, str]]
 
 
@@ -47,12 +50,16 @@ def worded(ask: Ask) -> tuple[Worded, ...]:
     known: dict[str, str] = {}
     found = []
 
+    def place(compared: str) -> str:
+        return known.setdefault(compared, f"known_{len(known) + 1}")
+
     def path(fact: Fact | None) -> str:
-        return known.setdefault(fact.id, f"known_{len(known) + 1}") if fact is not None else ""
+        return place(fact.id) if fact is not None else ""
 
     for number, question in enumerate(ask.questions, 1):
         new = path(question.about)
-        if (item := _worded(f"q{number}", question, path(question.candidate), new)) is not None:
+        old = place(question.id) if question.pair else path(question.candidate)
+        if (item := _worded(f"q{number}", question, old, new)) is not None:
             found.append(item)
     return tuple(found)
 
@@ -97,6 +104,8 @@ def state(ask: Ask, items: Sequence[Worded]) -> State:
         for path, fact in ((item.new, item.question.about), (item.known, item.question.candidate)):
             if fact is not None and path not in made:
                 made[path] = _known(fact)
+        if item.question.pair is not None:
+            made[item.known] = _pair(*item.question.pair)
     return made
 
 
@@ -123,6 +132,17 @@ def _known(fact: Fact) -> dict[str, str]:
     }
     if fact.valid_until is not None:
         shown["valid_until"] = _day(fact.valid_until)
+    return shown
+
+
+def _pair(first: Profile, second: Profile) -> dict[str, str]:
+    """Two entities: their names, and some of what is known of each."""
+    shown = {}
+    for name, profile in (("first", first), ("second", second)):
+        names = (profile.entity.name, *profile.entity.aliases)
+        shown[name] = _short(", also called ".join(names))
+        texts = [fact.text for fact in profile.facts[:PAIR_FACTS]]
+        shown[f"known_of_{name}"] = _short("; ".join(texts))
     return shown
 
 

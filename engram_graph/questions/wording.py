@@ -176,6 +176,18 @@ WORDINGS: dict[str, Wording] = {
             "false": "The subject, the relation, the value or a detail differs.",
         },
     ),
+    ask.SAME_ENTITY: Wording(
+        "Are `first` and `second` of {known} two names of one and the same person or thing?",
+        {
+            "true": "The names can mean one and the same, and what is known of both fits together "
+            "as facts about one: shared relatives, places, work or words, and nothing that speaks "
+            "against it.",
+            "false": "What is known of them differs where one person or thing has one value, or "
+            "one stands in a relation to the other; or nothing but the likeness of the names "
+            "speaks for it.",
+        },
+        reads=(),
+    ),
     ask.WORTH_SENTENCE: Wording(
         "Is `message.text` worth keeping in the long-term memory of an assistant?",
         _WORTH_CRITERIA,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from engram_graph.models.decisions import Question
+from engram_graph.models.entities import Profile
 from engram_graph.models.facts import Fact
 from engram_graph.vocabulary import (
     FALLBACK,
@@ -33,6 +34,7 @@ RELEVANT = "relevant_to_query"
 QUERY_RELATION = "query_relation"
 SAME_FACT = "same_fact"
 WORTH_SENTENCE = "worth_sentence"
+SAME_ENTITY = "same_entity"
 
 
 def _labels(kind: type[StrEnum]) -> tuple[str, ...]:
@@ -51,6 +53,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 }
 _NOULS = (WORTH, SAME_ATTRIBUTE, PLAN_FULFILLED, RELEVANT, SAME_FACT, WORTH_SENTENCE)
 NAMES: tuple[str, ...] = (*_OPTIONS, *_NOULS)
+"""Of the questions on facts; ``same_entity`` is the one on entities."""
 
 
 def question(
@@ -65,6 +68,11 @@ def question(
 def same_fact(newer: Fact, older: Fact) -> Question:
     """Whether two known facts are one and the same."""
     return Question(SAME_FACT, "noul", older, about=newer)
+
+
+def same_entity(first: Profile, second: Profile) -> Question:
+    """Whether two entities are one."""
+    return Question(SAME_ENTITY, "noul", pair=(first, second))
 
 
 def question_id(name: str, candidate_id: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from engram_graph.models.facts import Draft, Fact, Message, Vector
@@ -47,6 +48,15 @@ class Place:
     object_key: str
     named: tuple[str, ...]
     valid_from: datetime
+
+    def under(self, keys: Mapping[str, str]) -> Place:
+        """The same place with aliases (left) replaced by the entities' own keys (right)."""
+        return replace(
+            self,
+            subject_key=keys.get(self.subject_key, self.subject_key),
+            object_key=keys.get(self.object_key, self.object_key),
+            named=tuple(dict.fromkeys(keys.get(key, key) for key in self.named)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +139,19 @@ class Situation:
             return False
         planned = fact.temporal_status == TemporalStatus.PLANNED
         return (planned or fact.predicate in _PLAN_PREDICATES) and self.goes_on(fact)
+
+
+def under_own_names(draft: Draft, names: Mapping[str, str]) -> Draft:
+    """``draft`` about the entities its subject and object mean.
+
+    Args:
+        names: key of an alias → name of its entity.
+    """
+    if not names:
+        return draft
+    subject = names.get(entity_key(draft.subject), draft.subject)
+    object_ = names.get(entity_key(draft.object), draft.object)
+    return draft.model_copy(update={"subject": subject, "object": object_})
 
 
 def place_of(namespace: str, draft: Draft, predicate: str, valid_from: datetime) -> Place:

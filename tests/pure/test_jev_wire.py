@@ -24,12 +24,13 @@ from engram_graph.errors import (
     DecisionUnavailableError,
 )
 from engram_graph.models.decisions import Ask, Question
-from engram_graph.models.facts import Draft, Fact
+from engram_graph.models.entities import Profile
+from engram_graph.models.facts import Draft, Entity, Fact
 from engram_graph.questions import build
 from engram_graph.questions.build import Worded
 from engram_graph.questions.wording import WORDINGS
 from engram_graph.rules import questions as about
-from engram_graph.rules.questions import NAMES, question
+from engram_graph.rules.questions import NAMES, question, same_entity
 
 T0 = datetime(2025, 3, 4, 9, tzinfo=UTC)
 PAIR = {about.RELATION, about.SECOND, about.SAME_ATTRIBUTE, about.PLAN_FULFILLED, about.RELEVANT,
@@ -75,7 +76,7 @@ def chosen(probabilities: dict[str, Any], choice: str = "a", **more: Any) -> dic
 
 
 def test_every_question_has_a_wording_for_each_of_its_options() -> None:
-    assert set(WORDINGS) == set(NAMES)
+    assert set(WORDINGS) == {*NAMES, about.SAME_ENTITY}
     for name in NAMES:
         asked, worded = question(name), WORDINGS[name]
         options = ("true", "false") if asked.type == "noul" else asked.options
@@ -122,6 +123,31 @@ def test_the_state_holds_what_is_asked_about_and_only_that() -> None:
     }  # fmt: skip
     sentence = ask_of(question(about.WORTH_SENTENCE))
     assert set(build.state(sentence, build.worded(sentence))) == {"message"}
+
+
+def test_two_entities_are_told_with_their_names_and_some_facts() -> None:
+    odo = Entity(id="e1", namespace="n", key="odo", name="Odo", aliases=("The Boss",))
+    other = Entity(id="e2", namespace="n", key="odo kern", name="Odo Kern")
+    facts = tuple(fact(text=f"Odo owns hat {n}") for n in range(build.PAIR_FACTS + 1))
+    asked = same_entity(Profile(odo, facts), Profile(other))
+    ask = ask_of(
+        question(about.SAME_FACT, fact()), asked, same_entity(Profile(other), Profile(odo))
+    )
+    items = build.worded(ask)
+    assert [item.known for item in items] == ["known_1", "known_2", "known_3"]
+    assert asked.id == "same_entity:e1:e2"
+    assert "`first` and `second` of `known_2`" in items[1].instructions
+    state = build.state(ask, items)
+    assert state["known_2"] == {
+        "first": "Odo, also called The Boss",
+        "known_of_first": "; ".join(f"Odo owns hat {n}" for n in range(build.PAIR_FACTS)),
+        "second": "Odo Kern",
+        "known_of_second": "",
+    }
+    body = json.loads(wire.request_body("jev-1.13.0", state, items))
+    assert validate_request(body, MockConfig()) == []
+    assert build.worded(ask_of(Question(about.SAME_ENTITY, "noul"))) == ()
+    assert [len(half) for half in build.halves(items)] == [2, 1]
 
 
 def test_unknown_questions_have_no_wording() -> None:

@@ -11,10 +11,11 @@ from plan_world import World, day
 
 from engram_graph.adapters.rules_decider import RulesDecider, fulfils, relation
 from engram_graph.models.decisions import Ask, Question
-from engram_graph.models.facts import Draft, Fact
+from engram_graph.models.entities import Profile
+from engram_graph.models.facts import Draft, Entity, Fact
 from engram_graph.ports import Decider
 from engram_graph.rules.names import entity_key
-from engram_graph.rules.questions import NAMES, question
+from engram_graph.rules.questions import NAMES, question, same_entity
 
 T0 = day("2025-01-01")
 
@@ -142,6 +143,16 @@ def test_every_question_gets_a_whole_answer() -> None:
     assert (chosen["relation_to_candidate"], chosen["relation_second"]) == ("update", "update")
     assert (chosen["worth_remembering"], chosen["same_attribute"]) == ("yes", "yes")
     assert (chosen["same_fact"], chosen["query_relation"]) == ("no", "none")
+
+
+def test_two_entities_are_one_as_far_as_their_names_tell() -> None:
+    odo, kern, other = (
+        Profile(Entity(id=name, namespace="n", key=entity_key(name), name=name))
+        for name in ("Odo Kern", "Kern, Odo", "Odo")
+    )
+    pairs = (same_entity(odo, kern), same_entity(odo, other))
+    reply = asyncio.run(RulesDecider().ask(asked(draft("Odo|owns|x"), *pairs)))
+    assert [reply.answers[q.id].p("yes") for q in pairs] == [0.95, 0.6]
 
 
 def test_an_unknown_question_is_a_fallback() -> None:

@@ -59,6 +59,32 @@ DAMAGE: list[tuple[str, str, set[str], str]] = [
         "namespace",
     ),
     (
+        "alias of nobody",
+        "CREATE (:Alias {namespace: $namespace, key: 'annie', name: 'Annie'})",
+        {"alias"},
+        "",
+    ),
+    (
+        "alias with an entity's name",
+        "MATCH (a:Entity {namespace: $namespace, key: 'ann'}) SET a.aliases = ['Paris'] "
+        "CREATE (:Alias {namespace: $namespace, key: 'paris', name: 'Paris'})-[:ALIAS_OF]->(a)",
+        {"alias"},
+        "",
+    ),
+    (
+        "alias that is not shown",
+        "MATCH (a:Entity {namespace: $namespace, key: 'ann'}) SET a.aliases = ['Nan'] "
+        "CREATE (:Alias {namespace: $namespace, key: 'annie', name: 'Annie'})-[:ALIAS_OF]->(a)",
+        {"alias"},
+        "",
+    ),
+    (
+        "alias that is only shown",
+        "MATCH (a:Entity {namespace: $namespace, key: 'ann'}) SET a.aliases = ['Annie']",
+        {"alias"},
+        "",
+    ),
+    (
         "no source",
         "MATCH (:Fact {id: $tea})-[r:STATED_IN]->() DELETE r",
         {"fact_source"},
@@ -234,7 +260,8 @@ DAMAGE: list[tuple[str, str, set[str], str]] = [
     ),
     (
         "password in an alias",
-        "MATCH (:Fact {id: $tea})-[:OBJECT]->(e) SET e.aliases = ['password: hunter2!x9']",
+        "MATCH (:Fact {id: $tea})-[:OBJECT]->(e) SET e.aliases = ['password: hunter2!x9'] "
+        "CREATE (:Alias {namespace: e.namespace, key: 'x', name: e.aliases[0]})-[:ALIAS_OF]->(e)",
         {"secret"},
         "",
     ),

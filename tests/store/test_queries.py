@@ -76,6 +76,16 @@ HOT = (
     "facts_of_namespace",
     "facts_of_subject",
     "timeline",
+    "list_entities",
+    "get_entity",
+    "resolve_keys",
+    "profiles",
+    "merge_pair",
+    "facts_of_merged",
+    "move_facts",
+    "facts_that_meet",
+    "find_merge",
+    "merge_log",
     "stats",
     "explain_decisions",
     "explain_requests",
@@ -254,6 +264,8 @@ def properties_in_use() -> set[str]:
         "importing",
         *("fact_id", "p", "reason", "decided_at", "belief_before", "belief_after"),
         *("embedder", "dimension", "migrated_at"),
+        *("entity_id", "entity_version", "entity_created_at", "alias_keys", "apart", "made"),
+        *("merge_id", "kept_id", "gone_id", "moved", "mentioned", "claimed"),
     }
 
 
@@ -261,7 +273,7 @@ def properties_in_use() -> set[str]:
 def filled(server: Any, migrated: Any) -> Iterator[neo4j.Session]:
     """A session on a server where every name is known and other tenants hold a few records."""
     types = ["SUBJECT", "OBJECT", "MENTIONS", "STATED_IN", "NEXT", "SUPERSEDES", "SAME_AS"]
-    types += ["CONTRADICTS", "REFINES", "ABOUT", "COMPARED_WITH", "FROM"]
+    types += ["CONTRADICTS", "REFINES", "ABOUT", "COMPARED_WITH", "FROM", "ALIAS_OF", "LEFT"]
     with (
         neo4j.GraphDatabase.driver(server.uri, auth=(server.username, server.password)) as driver,
         driver.session() as session,
@@ -270,7 +282,7 @@ def filled(server: Any, migrated: Any) -> Iterator[neo4j.Session]:
             session.run("CALL db.createRelationshipType($name)", name=name).consume()
         for name in sorted(properties_in_use()):
             session.run("CALL db.createProperty($name)", name=name).consume()
-        for label in ("Fact", "Message", "Entity", "Conversation", "Decision", "Request"):
+        for label in ("Fact", "Message", "Entity", "Alias", "Conversation", "Decision", "Request"):
             session.run("CALL db.createLabel($name)", name=label).consume()
         session.run(NOISE_STATEMENT, noise=NOISE, now=now()).consume()
         session.run("CALL db.prepareForReplanning()").consume()
@@ -322,6 +334,14 @@ def values(query: NamedQuery) -> dict[str, Any]:
         "begins": now(),
         "subject_key": "ann",
         "object_key": "rome",
+        "key": "ann",
+        "after": "",
+        "like": "an",
+        "alias_key": "annie",
+        "kept": "ann",
+        "gone": "rome",
+        "one_valued": ["lives_in"],
+        "steps": [{"id": "f", "subject": "ann", "object": "rome", "add": ["ann"], "drop": []}],
         "message_id": "m",
         "source_id": "s",
         "conversation": "c",

@@ -1,0 +1,197 @@
+// Two entities become one, and two again. The Alias that a merge leaves holds what undoing it
+// needs of the entity; each moved fact has a decision that holds what was moved of it.
+
+// name: merge_pair
+// The entities two keys mean, and the subjects of facts about the second: all that is locked.
+CYPHER 25
+UNWIND $keys AS given
+WITH given, coalesce(head(COLLECT {
+  MATCH (:Alias {namespace: $namespace, key: given})-[:ALIAS_OF]->(e:Entity)
+  RETURN e.key
+}), given) AS key
+MATCH (e:Entity {namespace: $namespace, key: key})
+RETURN given, key,
+  COLLECT { MATCH (e)<-[:OBJECT]-(:Fact)-[:SUBJECT]->(s:Entity) RETURN DISTINCT s.key } AS subjects
+
+// name: lock_known_entities
+// Takes the write locks of entities in the given (sorted) order: plans about them are stale now.
+CYPHER 25
+UNWIND $keys AS key
+MATCH (e:Entity {namespace: $namespace, key: key})
+SET e.locked = true
+WITH e, key
+SET e.version = e.version + 1
+REMOVE e.locked
+RETURN key, e {.id, .namespace, .key, .name, .aliases,
+  facts: COUNT { (e)<-[:SUBJECT|OBJECT]-() }} AS entity
+
+// name: facts_of_merged
+// Facts that an entity is an end of or that mention it, with both ends.
+CYPHER 25
+MATCH (e:Entity {namespace: $namespace, key: $key})<-[:SUBJECT|OBJECT|MENTIONS]-(f:Fact)
+WITH DISTINCT f
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+RETURN f.id AS id, s.key AS subject, o.key AS object,
+  COLLECT { MATCH (f)-[:MENTIONS]->(m:Entity) RETURN m.key } AS mentions
+ORDER BY id
+
+// name: move_facts
+// Gives facts other ends, and their typed edges with them.
+CYPHER 25
+UNWIND $steps AS step
+MATCH (f:Fact {id: step.id})
+WHERE f.namespace = $namespace
+MATCH (f)-[subject:SUBJECT]->(s:Entity)
+MATCH (f)-[object:OBJECT]->(o:Entity)
+MATCH (s)-[edge]->(o)
+WHERE edge.fact_id = f.id
+MATCH (to:Entity {namespace: $namespace, key: step.subject})
+MATCH (on:Entity {namespace: $namespace, key: step.object})
+WITH f, subject, object, edge, to, on, type(edge) AS type, properties(edge) AS kept
+DELETE subject, object, edge
+CREATE (f)-[:SUBJECT]->(to)
+CREATE (f)-[:OBJECT]->(on)
+CREATE (to)-[moved:$(type)]->(on)
+SET moved = kept
+SET f.version = f.version + 1
+
+// name: change_mentions
+// What facts mention from now on, and no longer.
+CYPHER 25
+UNWIND $steps AS step
+MATCH (f:Fact {id: step.id})
+WHERE f.namespace = $namespace
+CALL (f, step) {
+  UNWIND step.drop AS key
+  MATCH (f)-[r:MENTIONS]->(e:Entity {namespace: $namespace, key: key})
+  DELETE r
+}
+CALL (f, step) {
+  UNWIND step.add AS key
+  MATCH (e:Entity {namespace: $namespace, key: key})
+  MERGE (f)-[:MENTIONS]->(e)
+}
+
+// name: leave_alias
+// The entity that went becomes an alias of the one that stays, and its aliases with it.
+CYPHER 25
+MATCH (gone:Entity {namespace: $namespace, key: $gone})
+MATCH (kept:Entity {namespace: $namespace, key: $kept})
+CREATE (a:Alias {namespace: $namespace, key: gone.key})
+SET a += {name: gone.name, created_at: $now, entity_id: gone.id, entity_created_at: gone.created_at,
+  entity_version: gone.version, apart: gone.apart, alias_keys: COLLECT {
+    MATCH (b:Alias)-[:ALIAS_OF]->(gone)
+    RETURN b.key ORDER BY b.created_at, b.key
+  }}
+CREATE (a)-[:ALIAS_OF]->(kept)
+WITH gone, kept, a
+CALL (gone, kept) {
+  MATCH (b:Alias)-[old:ALIAS_OF]->(gone)
+  DELETE old
+  CREATE (b)-[:ALIAS_OF]->(kept)
+}
+DELETE gone
+
+// name: log_leaving
+// Joins the decisions of a merge to the alias it left.
+CYPHER 25
+MATCH (a:Alias {namespace: $namespace, key: $key})
+UNWIND $ids AS id
+MATCH (d:Decision {id: id})
+CREATE (d)-[:LEFT]->(a)
+
+// name: facts_that_meet
+// The given facts, the facts with their relation and ends, and the open values of their subject
+// where a relation has one.
+CYPHER 25
+UNWIND $ids AS id
+MATCH (f:Fact {id: id})
+WHERE f.namespace = $namespace
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+WITH DISTINCT f.predicate AS predicate, s, o
+CALL (predicate, s, o) {
+  MATCH (s)-[r]->(o)
+  WHERE r.predicate = predicate
+  RETURN r.fact_id AS id
+UNION
+  WITH predicate, s
+  FILTER predicate IN $one_valued
+  MATCH (s)-[r:$(toUpper(predicate))]->()
+  WHERE r.open
+  RETURN r.fact_id AS id
+}
+WITH DISTINCT id
+MATCH (f:Fact {id: id})
+WHERE f.namespace = $namespace
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+  subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact
+
+// name: find_merge
+// The latest merge that a name or the id of one of its decisions means, if it was not taken back.
+CYPHER 25
+CALL () {
+  MATCH (d:Decision {id: $id})-[:LEFT]->(a:Alias)
+  WHERE d.namespace = $namespace
+  RETURN a, 0 AS rank
+UNION
+  MATCH (a:Alias {namespace: $namespace, key: $key})
+  RETURN a, 1 AS rank
+UNION
+  WITH coalesce(head(COLLECT {
+    MATCH (:Alias {namespace: $namespace, key: $key})-[:ALIAS_OF]->(e:Entity)
+    RETURN e.key
+  }), $key) AS key
+  MATCH (a:Alias)-[:ALIAS_OF]->(:Entity {namespace: $namespace, key: key})
+  RETURN a, 2 AS rank
+}
+MATCH (a)-[:ALIAS_OF]->(holder:Entity)
+WHERE EXISTS { (a)<-[:LEFT]-(:Decision) }
+RETURN a.key AS gone, a.name AS name, holder.key AS holder
+ORDER BY rank, a.created_at DESC
+LIMIT 1
+
+// name: merge_log
+// What a merge moved, of the facts that are still there, and the subjects to be locked.
+CYPHER 25
+MATCH (a:Alias {namespace: $namespace, key: $key})<-[:LEFT]-(d:Decision)-[:ABOUT]->(f:Fact)
+MATCH (f)-[:SUBJECT]->(s:Entity)
+RETURN f.id AS id, d.moved AS ends, d.mentioned AS mentioned, s.key AS subject,
+  d.merge_id AS merge_id
+ORDER BY id
+
+// name: restore_entity
+// The entity that an alias was, with the aliases it had; the alias goes.
+CYPHER 25
+MATCH (a:Alias {namespace: $namespace, key: $key})-[:ALIAS_OF]->(holder:Entity)
+CREATE (e:Entity {namespace: $namespace, key: a.key})
+SET e += {id: a.entity_id, name: a.name, created_at: a.entity_created_at, aliases: [],
+  version: a.entity_version + 1, apart: coalesce(a.apart, []) + [holder.id]}
+WITH a, e, holder
+CALL (a, e, holder) {
+  UNWIND a.alias_keys AS key
+  MATCH (b:Alias {namespace: $namespace, key: key})-[old:ALIAS_OF]->(holder)
+  DELETE old
+  CREATE (b)-[:ALIAS_OF]->(e)
+}
+DETACH DELETE a
+
+// name: drop_same_as
+// SAME_AS links that a merge made.
+CYPHER 25
+UNWIND $ids AS id
+MATCH (f:Fact {id: id})-[r:SAME_AS]-(:Fact)
+WHERE f.namespace = $namespace AND r.reason = $reason
+DELETE r
+
+// name: drop_empty_entity
+// An entity that no fact is about or mentions, with its aliases.
+CYPHER 25
+MATCH (e:Entity {namespace: $namespace, key: $key})
+WHERE NOT EXISTS { (e)<-[:SUBJECT|OBJECT|MENTIONS]-(:Fact) }
+OPTIONAL MATCH (a:Alias)-[:ALIAS_OF]->(e)
+DETACH DELETE a, e
+RETURN count(*) AS dropped

@@ -1,0 +1,156 @@
+"""What a merge of two entities moves, what taking it back moves, and what then stands twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from engram_graph.models.facts import Fact
+from engram_graph.rules.gates import one_valued
+from engram_graph.vocabulary import TemporalStatus
+
+SUBJECT, OBJECT = "subject", "object"
+KEPT, GONE = "kept", "gone"
+"""The two entities of a merge: the one that stays and the one that goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """A fact around an entity: the keys of its ends, and which entities it mentions."""
+
+    id: str
+    subject: str
+    object: str
+    mentions: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Where one fact goes.
+
+    Attributes:
+        subject, object: keys of its ends from now on.
+        ends: which of them is another than before.
+        mentioned: of KEPT and GONE, those it mentioned before the merge: what undoing needs.
+        add, drop: keys of entities it mentions from now on, or no longer.
+    """
+
+    id: str
+    subject: str
+    object: str
+    ends: tuple[str, ...]
+    mentioned: tuple[str, ...]
+    add: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the log says of one fact of a merge."""
+
+    id: str
+    ends: tuple[str, ...]
+    mentioned: tuple[str, ...]
+
+
+def forth(facts: Iterable[Around], kept: str, gone: str) -> list[Step]:
+    """The steps that make every fact of ``gone`` one of ``kept``.
+
+    A fact between the two becomes one from ``kept`` to itself: it is somebody's word, and a merge
+    throws nothing away. What is an end of a fact is not mentioned in it as well.
+    """
+    steps = []
+    for fact in facts:
+        subject = kept if fact.subject == gone else fact.subject
+        object_ = kept if fact.object == gone else fact.object
+        mentioned = {KEPT: kept in fact.mentions, GONE: gone in fact.mentions}
+        wanted = {kept} if any(mentioned.values()) and kept not in (subject, object_) else set()
+        steps.append(_step(fact, subject, object_, mentioned, wanted, {kept, gone}))
+    return steps
+
+
+def back(facts: Iterable[Around], log: Mapping[str, Record], holder: str, gone: str) -> list[Step]:
+    """The steps that undo a merge, as far as its facts still are where it put them.
+
+    Args:
+        log: fact id → what was moved. holder: the entity that holds them now.
+    """
+    steps = []
+    for fact in facts:
+        noted = log.get(fact.id)
+        if noted is None:
+            continue
+        subject, object_ = fact.subject, fact.object
+        if SUBJECT in noted.ends and subject == holder:
+            subject = gone
+        if OBJECT in noted.ends and object_ == holder:
+            object_ = gone
+        mentioned = {KEPT: KEPT in noted.mentioned, GONE: GONE in noted.mentioned}
+        wanted = {key for key, was in ((holder, KEPT), (gone, GONE)) if mentioned[was]}
+        wanted -= {subject, object_}
+        steps.append(_step(fact, subject, object_, mentioned, wanted, {holder, gone}))
+    return steps
+
+
+def _step(
+    fact: Around,
+    subject: str,
+    object_: str,
+    mentioned: Mapping[str, bool],
+    wanted: set[str],
+    pair: set[str],
+) -> Step:
+    now = fact.mentions & pair
+    moved = ((SUBJECT, subject != fact.subject), (OBJECT, object_ != fact.object))
+    return Step(
+        id=fact.id,
+        subject=subject,
+        object=object_,
+        ends=tuple(end for end, other in moved if other),
+        mentioned=tuple(who for who, was in mentioned.items() if was),
+        add=tuple(sorted(wanted - now)),
+        drop=tuple(sorted(now - wanted)),
+    )
+
+
+def twice(facts: Sequence[Fact], moved: frozenset[str]) -> list[tuple[str, str]]:
+    """Pairs (later, earlier) that say the same since facts ``moved``: one triple, one time."""
+    found = []
+    for one, other in combinations(sorted(facts, key=lambda f: (f.recorded_at, f.id)), 2):
+        if not moved & {one.id, other.id} or one.never_held or other.never_held:
+            continue
+        if _triple(one) == _triple(other) and _overlap(one, other):
+            found.append((other.id, one.id))
+    return found
+
+
+def conflicts(facts: Sequence[Fact], moved: frozenset[str]) -> tuple[tuple[Fact, ...], ...]:
+    """The open values of each one-valued relation of a subject that has several since facts
+    ``moved``, in recording order."""
+    values: dict[tuple[str, str], list[Fact]] = {}
+    for fact in sorted(facts, key=lambda f: (f.recorded_at, f.id)):
+        holds = fact.open and not fact.negated and fact.temporal_status == TemporalStatus.CURRENT
+        if holds and one_valued(fact.predicate):
+            values.setdefault((fact.subject_key, fact.predicate), []).append(fact)
+    return tuple(
+        tuple(group)
+        for group in values.values()
+        if len({fact.object_key for fact in group}) > 1
+        and 0 < sum(fact.id in moved for fact in group) < len(group)
+    )
+
+
+def _triple(fact: Fact) -> tuple[str, str, str, bool, TemporalStatus]:
+    return (
+        fact.subject_key,
+        fact.predicate,
+        fact.object_key,
+        fact.negated,
+        fact.temporal_status,
+    )
+
+
+def _overlap(one: Fact, other: Fact) -> bool:
+    first, second = sorted((one, other), key=lambda fact: fact.valid_from)
+    return first.valid_until is None or second.valid_from < first.valid_until
