@@ -187,7 +187,8 @@ def make_escalation(
     """
     wanted = settings.escalation
     shared = purse or make_purse(settings)
-    if wanted == "auto" and recording is not None and _replays(settings):
+    replayed = settings.decider == "recorded" or _replays(settings)
+    if wanted == "auto" and recording is not None and replayed:
         from engram_graph.adapters.recorder import ESCALATION
 
         held = any(kind == ESCALATION for kind, _, _ in recording.origins())

@@ -178,7 +178,7 @@ class Recording:
         except FileNotFoundError:
             raise ConfigurationError(
                 f"there is no recording {self.path.name}, or no folder for it",
-                hint="Record first: name the file in ENGRAM_RECORDING, with a decider and no cap.",
+                hint="Make its folder; or record first, with a budget, and replay then.",
             ) from None
         except (OSError, sqlite3.Error) as error:
             raise ConfigurationError(

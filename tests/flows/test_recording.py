@@ -22,7 +22,7 @@ from engram_graph.graph.driver import Graph
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.results import Added
 from engram_graph.settings import Settings
-from engram_graph.wiring import make_decider, make_extractor, make_recording
+from engram_graph.wiring import make_decider, make_escalation, make_extractor, make_recording
 from tests.contract.jev_server import JevServer
 from tests.contract.llm_server import LLMServer, answer, decisions
 
@@ -120,6 +120,10 @@ async def test_everything_by_settings_without_servers_and_keys(
         assert unknown.message.status == "failed"
         assert "not in the recording" in (unknown.message.error or "")
     assert path.read_bytes() == held
+    recorded = Settings.load(decider="recorded")
+    escalation = make_escalation(recorded, None, Recording(path, read_only=True))
+    assert escalation is not None
+    assert (escalation.name, make_escalation(recorded)) == ("llm", None)
 
 
 async def test_a_ladder_is_recorded_step_by_step(
