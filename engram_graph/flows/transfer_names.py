@@ -110,6 +110,6 @@ class Names:
 
 
 def _asked(key: str, ids: dict[str, str]) -> str:
-    """``relation_to_candidate:<fact id>`` with the fact's new id."""
-    question, colon, fact_id = key.partition(":")
-    return f"{question}{colon}{ids.get(fact_id, fact_id)}"
+    """``relation_to_candidate:<fact id>``, or ``same_fact`` with two, with the facts' new ids."""
+    question, *facts = key.split(":")
+    return ":".join((question, *(ids.get(fact, fact) for fact in facts)))

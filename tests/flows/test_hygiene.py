@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -267,6 +269,37 @@ async def test_the_namespace_is_the_border(make_memory: Make, namespace: str) ->
         await memory.hygiene(namespace=" ")
     with pytest.raises(InputError):
         await memory.hygiene(now="soon")
+
+
+async def test_forgetting_and_moving_take_the_log_of_a_pass_along(
+    make_memory: Make, graph: Graph, namespace: str, tmp_path: Path
+) -> None:
+    """One request holds the answers about many facts: each under the ids of both."""
+    memory = make_memory(decider=ScriptedDecider({"same_fact": 0.5}))
+    bike, kayak, tent = await owns(memory, "a bike", "a kayak", "a tent")
+    await memory.hygiene(apply=True)
+
+    async def asked(name: str) -> set[str]:
+        rows = await graph.statement(
+            "CYPHER 25 MATCH (q:Request {namespace: $name}) RETURN q.answers AS answers", name=name
+        )
+        keys = {key for row in rows for key in json.loads(row["answers"])}
+        return {key.removeprefix("same_fact:") for key in keys if key.startswith("same_fact:")}
+
+    assert await asked(namespace) == {f"{kayak}:{bike}", f"{tent}:{bike}", f"{tent}:{kayak}"}
+    await memory.export(tmp_path / "all.jsonl")
+    await memory.import_(tmp_path / "all.jsonl", namespace=namespace + "b")
+    moved = {f.object: f.id for f in (await memory.facts(namespace=namespace + "b")).facts}
+    new = [moved[each] for each in ("a bike", "a kayak", "a tent")]
+    assert set(new).isdisjoint({bike, kayak, tent})
+    assert await asked(namespace + "b") == {
+        f"{new[1]}:{new[0]}",
+        f"{new[2]}:{new[0]}",
+        f"{new[2]}:{new[1]}",
+    }
+    await memory.forget(fact=kayak)
+    assert await asked(namespace) == {f"{tent}:{bike}"}
+    assert (await memory.hygiene(apply=True)).asked == 0
 
 
 # -- archiving ------------------------------------------------------------------------------------
