@@ -118,6 +118,6 @@ def _whole(name: str, answers: dict[str, Answer], given: list[Reply]) -> Reply:
         request_id=last.request_id,
         error="; ".join(f"{r.backend}: {r.error}" for r in told if r.error) or None,
         broke_off=any(reply.broke_off for reply in given),
-        replayed=any(reply.replayed for reply in given),
+        replayed=all(reply.replayed for reply in given),
         steps=tuple(given),
     )

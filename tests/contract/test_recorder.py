@@ -41,6 +41,7 @@ from engram_graph.errors import (
 )
 from engram_graph.models.decisions import Ask, Question, Reply
 from engram_graph.models.facts import Draft, Fact, Message
+from engram_graph.ports import Decider
 from engram_graph.questions import decision_prompt, extraction
 from engram_graph.rules import questions as about
 from engram_graph.rules.questions import question
@@ -485,6 +486,25 @@ def test_only_a_refusal_is_a_recorded_failure(
 def test_a_ladder_is_recorded_by_its_steps(path: Path) -> None:
     with pytest.raises(ConfigurationError, match="step by step"):
         RecordingDecider(LadderDecider([RulesDecider(), Counting()]), Recording(path))
+
+
+def test_a_ladder_is_a_replay_when_every_step_is(path: Path) -> None:
+    def ladder(last: Decider) -> LadderDecider:
+        return LadderDecider(
+            [RecordingDecider(RulesDecider(guesses=False), Recording(path)), last], sure=1
+        )
+
+    async def asked(decider: LadderDecider) -> Reply:
+        reply = await decider.ask(usual())
+        await decider.aclose()
+        return reply
+
+    run(asked(ladder(RecordingDecider(Counting(), Recording(path)))))
+    whole = run(asked(ladder(RecordingDecider(Counting(), Recording(path)))))
+    partly = run(asked(ladder(Counting())))
+    assert [step.replayed for step in whole.steps] == [True, True]
+    assert [step.replayed for step in partly.steps] == [True, False]
+    assert (whole.replayed, partly.replayed) == (True, False)
 
 
 def test_whose_replies_are_meant(path: Path) -> None:
