@@ -24,6 +24,7 @@ from engram_graph.cli import (
     recording_commands,
     server_commands,
     tool_commands,
+    transfer_commands,
     write_commands,
 )
 from engram_graph.cli.output import Output
@@ -76,6 +77,7 @@ def _root(
 
 server_commands.register(app)
 write_commands.register(app)
+transfer_commands.register(app)
 forget_command.register(app)
 read_commands.register(app)
 hygiene_command.register(app)

@@ -12,7 +12,7 @@ from engram_graph.cli.run import FAILED, OK, Run, command, listing
 from engram_graph.errors import InputError
 
 if TYPE_CHECKING:
-    from engram_graph.models.results import Added
+    from engram_graph.models.results import Added, Imported
 
 _PANEL = "Write"
 _ERRORS = 10  # lines of a file that people are told of one by one
@@ -149,6 +149,27 @@ async def ingest(
     with run.out.bar("Ingesting") as progress:
         async with run.memory() as memory:
             result = await memory.ingest(file, conversation=conversation, progress=progress)
+    return imported(run, result)
+
+
+async def resume(run: Run) -> int:
+    """Finish messages whose facts were not written, oldest first."""
+    async with run.memory() as memory:
+        results = await memory.resume()
+    run.out.degraded(reason for result in results for reason in result.degraded)
+    unfinished = sum(result.message.status.value != "done" for result in results)
+    if run.json:
+        run.out.data(results)
+    else:
+        for result in results:
+            run.out.lines(_lines(result))
+        run.out.line(f"{len(results) - unfinished} finished, {unfinished} still unfinished")
+    return FAILED if unfinished else OK
+
+
+def imported(run: Run, result: Imported) -> int:
+    """What came of a file: its errors by line, then the counts; the exit code."""
+    run.out.degraded(result.degraded)
     shown = result.failed if run.json else result.failed[:_ERRORS]
     for position, reason in shown:
         told = reason if reason.startswith(f"line {position}:") else f"line {position}: {reason}"
@@ -165,21 +186,6 @@ async def ingest(
             f"{len(result.failed)} failed"
         )
     return FAILED if result.failed else OK
-
-
-async def resume(run: Run) -> int:
-    """Finish messages whose facts were not written, oldest first."""
-    async with run.memory() as memory:
-        results = await memory.resume()
-    run.out.degraded(reason for result in results for reason in result.degraded)
-    unfinished = sum(result.message.status.value != "done" for result in results)
-    if run.json:
-        run.out.data(results)
-    else:
-        for result in results:
-            run.out.lines(_lines(result))
-        run.out.line(f"{len(results) - unfinished} finished, {unfinished} still unfinished")
-    return FAILED if unfinished else OK
 
 
 def _show(run: Run, result: Added) -> int:

@@ -76,5 +76,5 @@ class Transfer(Connection):
 
 
 def _file_name(namespace: str) -> str:
-    plain = _NOT_IN_NAMES.sub("-", namespace).strip(".-")[:80] or "namespace"
+    plain = _NOT_IN_NAMES.sub("-", namespace)[:80].rstrip("-") or "namespace"
     return f"engram-{plain}-{clock.now():%Y%m%dT%H%M%SZ}.jsonl"

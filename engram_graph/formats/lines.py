@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from engram_graph import clock
 from engram_graph.errors import InputError
+from engram_graph.formats.export import is_export
 from engram_graph.formats.locomo import is_locomo, parse_locomo
 from engram_graph.vocabulary import Role, predicate
 
@@ -118,6 +119,12 @@ def _read(stream: BinaryIO) -> Iterator[tuple[int, Item | InputError]]:
         whole = _parsed(b"\n".join(line or b"" for _, line in before))
     elif first.startswith(b"{"):
         one = _parsed(first)
+        if is_export(one):
+            raise InputError(
+                "this is an export of a namespace",
+                hint="`engram import` reads it.",
+                field="path",
+            )
         whole = one if is_locomo(one) else None
     if is_locomo(whole):
         yield from _locomo(whole)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from engram_graph.graph import schema
+from engram_graph.graph import records, schema
 from engram_graph.graph.driver import Graph
 from engram_graph.graph.queries import load
 from engram_graph.rules.text import namespace_key
@@ -124,7 +124,9 @@ async def words(graph: Graph, query: str, names: Sequence[str]) -> AsyncIterator
             for row in rows:
                 name = row["namespace"]
                 read[name] += 1
-                last[name] = {"namespace": name, "at": row["at"], "after": row["after"]}
+                # A moment as the driver gives it names its zone, and so it equals no stored one.
+                moment = records.native(row["at"])
+                last[name] = {"namespace": name, "at": moment, "after": row["after"]}
                 yield Words(
                     id=row["id"],
                     texts=tuple(text or "" for text in row["texts"]),

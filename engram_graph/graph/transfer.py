@@ -68,8 +68,9 @@ async def pages(graph: Graph, namespace: str, vectors: bool) -> AsyncIterator[li
         statements["export_messages"], vectors=vectors, **place, **scope
     ):
         last = rows[-1]["message"]
-        place = {k: last[k] for k in ("conversation", "said_at", "recorded_at")}
-        place["after"] = last["id"]
+        place = {"conversation": last["conversation"], "after": last["id"]} | {
+            name: records.native(last[name]) for name in ("said_at", "recorded_at")
+        }
         yield [
             MessageRecord(
                 message=records.message(row["message"]),
@@ -86,7 +87,7 @@ async def pages(graph: Graph, namespace: str, vectors: bool) -> AsyncIterator[li
 
     seen = _first()
     while rows := await graph.read(statements["export_facts"], vectors=vectors, **seen, **scope):
-        seen = {"at": rows[-1]["fact"]["recorded_at"], "after": rows[-1]["fact"]["id"]}
+        seen = _seen(rows[-1]["fact"], "recorded_at")
         yield [
             FactRecord(
                 fact=records.fact(row["fact"]),
@@ -99,7 +100,7 @@ async def pages(graph: Graph, namespace: str, vectors: bool) -> AsyncIterator[li
     for kind in ("mention", "link"):
         seen = _first()
         while rows := await graph.read(statements["export_ties"], **seen, **scope):
-            seen = {"at": rows[-1]["at"], "after": rows[-1]["id"]}
+            seen = _seen(rows[-1], "at")
             if kind == "mention":
                 yield [
                     MentionRecord(fact=r["id"], entity=key) for r in rows for key in r["mentions"]
@@ -109,7 +110,7 @@ async def pages(graph: Graph, namespace: str, vectors: bool) -> AsyncIterator[li
 
     seen = _first()
     while rows := await graph.read(statements["export_decisions"], **seen, **scope):
-        seen = {"at": rows[-1]["decision"]["decided_at"], "after": rows[-1]["decision"]["id"]}
+        seen = _seen(rows[-1]["decision"], "decided_at")
         yield [
             DecisionRecord(
                 decision=records.decision(row["decision"]),
@@ -121,7 +122,7 @@ async def pages(graph: Graph, namespace: str, vectors: bool) -> AsyncIterator[li
 
     seen = _first()
     while rows := await graph.read(statements["export_requests"], **seen, **scope):
-        seen = {"at": rows[-1]["request"]["sent_at"], "after": rows[-1]["request"]["id"]}
+        seen = _seen(rows[-1]["request"], "sent_at")
         yield [
             RequestRecord(request=_request(row["request"]), decisions=tuple(row["decisions"]))
             for row in rows
@@ -130,6 +131,11 @@ async def pages(graph: Graph, namespace: str, vectors: bool) -> AsyncIterator[li
 
 def _first() -> Row:
     return {"at": _START, "after": ""}
+
+
+def _seen(last: Row, clock: str) -> Row:
+    # A moment as the driver gives it names its zone, and so it equals no stored one.
+    return {"at": records.native(last[clock]), "after": last["id"]}
 
 
 def _entity(row: Row) -> EntityRecord:

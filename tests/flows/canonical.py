@@ -112,3 +112,43 @@ def _plain(value: Any) -> Any:
 
 def _sorted(items: Any) -> list[Any]:
     return sorted(items, key=repr)
+
+
+_EVERYTHING = """CYPHER 25
+MATCH (n:Conversation|Message|Entity|Fact|Decision|Request {namespace: $namespace})
+RETURN labels(n) AS labels, properties(n) AS properties, elementId(n) AS place,
+  COLLECT { MATCH (n)-[r]->(m) RETURN [type(r), properties(r), elementId(m)] } AS out"""
+_OWN = ("id", "namespace", "namespace_key", "fact_id")
+
+
+async def exact(graph: Graph, namespace: str) -> list[Any]:
+    """Everything the namespace holds, clocks too, but for its name and for ids.
+
+    Each node stands with its properties and relationships, and each neighbour by its properties; an
+    id inside a value is replaced by what the fact of that id says.
+    """
+    rows = [native(row) for row in await graph.statement(_EVERYTHING, namespace=namespace)]
+    said = {
+        row["properties"]["id"]: str(row["properties"]["text"])
+        for row in rows
+        if row["labels"] == ["Fact"]
+    }
+
+    def told(value: Any) -> Any:
+        if isinstance(value, str):
+            for fact_id, text in said.items():
+                value = value.replace(fact_id, text)
+        return [told(item) for item in value] if isinstance(value, list) else value
+
+    def bare(properties: dict[str, Any]) -> Any:
+        return _plain({k: told(v) for k, v in properties.items() if k not in _OWN})
+
+    nodes = {row["place"]: bare(row["properties"]) for row in rows}
+    return _sorted(
+        (
+            row["labels"],
+            nodes[row["place"]],
+            _sorted((kind, bare(more), nodes[other]) for kind, more, other in row["out"]),
+        )
+        for row in rows
+    )

@@ -22,6 +22,7 @@ ROOT = Path(engram_graph.__file__).parents[1]
 COMMANDS = (
     *("up", "down", "status", "browser", "logs"),
     *("add", "remember", "correct", "forget", "ingest", "resume"),
+    *("export", "import"),
     *("search", "facts", "history", "explain", "get", "namespaces", "stats", "doctor"),
     *("demo", "bench", "eval shortlist"),
 )
