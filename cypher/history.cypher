@@ -113,12 +113,13 @@ ORDER BY decision.decided_at, decision.position
 // name: explain_requests
 // The decider calls of each write that touched a fact, and the fact each was made for. All calls of
 // a write carry its moment, also one that no decision rests on: all its answers may have been new.
-// A call of hygiene asks about facts that have nothing to do with each other: its decisions suffice.
+// A call about pairs of facts or entities asks of many that have nothing to do with each other: its
+// decisions suffice.
 CYPHER 25
 MATCH (f:Fact {id: $id})
 WHERE f.namespace = $namespace
 MATCH (f)<-[:ABOUT|COMPARED_WITH]-(d:Decision)
-WHERE d.question <> 'same_fact' AND EXISTS { (d)-[:FROM]->(:Request) }
+WHERE NOT d.question IN ['same_fact', 'same_entity'] AND EXISTS { (d)-[:FROM]->(:Request) }
 MATCH (d)-[:ABOUT]->(made:Fact)
 WITH DISTINCT made, d.decided_at AS at
 MATCH (q:Request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -92,7 +93,7 @@ async def unmerge(
     if run.json:
         run.out.data(result)
         return
-    run.out.line(f"{_called(result.entity)}: {len(result.facts)} facts moved back")
+    run.out.line(f"{_called(result.entity)}: {_count(result.facts, 'fact')} moved back")
     if result.kept is not None:
         run.out.line(_called(result.kept))
 
@@ -133,9 +134,9 @@ def _suggestion(each: MergeSuggestion) -> str:
 
 
 def _show_merge(run: Run, result: Merged) -> None:
-    run.out.line(f"{_called(result.entity)}: {len(result.facts)} facts moved")
+    run.out.line(f"{_called(result.entity)}: {_count(result.facts, 'fact')} moved")
     if result.same:
-        run.out.line(f"{len(result.same)} pairs of facts say the same now")
+        run.out.line(f"{_count(result.same, 'pair')} of facts saying the same now")
     for fact in result.loops:
         run.out.line(f"between the two before: {_fact(fact)}")
     for group in result.conflicts:
@@ -143,6 +144,10 @@ def _show_merge(run: Run, result: Merged) -> None:
         run.out.lines(f"  {_fact(fact)}" for fact in group)
     if result.conflicts:
         run.out.note("nothing was closed: engram correct ID … settles it")
+
+
+def _count(found: Sequence[object], what: str) -> str:
+    return f"{len(found)} {what}{'s' if len(found) != 1 else ''}"
 
 
 def _fact(fact: Fact) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flow_fakes import ScriptedDecider, ScriptedExtractor, draft
+from flow_fakes import ScriptedExtractor, draft
 
-from engram_graph.errors import InputError, NotFoundError
+from engram_graph.adapters.rules_decider import RulesDecider
+from engram_graph.errors import DecisionUnavailableError, InputError, NotFoundError
 from engram_graph.graph.driver import Graph
 from engram_graph.graph.entities import resolve
+from engram_graph.models.decisions import Answer, Ask, Reply
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]
@@ -28,6 +31,30 @@ MATCH (e:Entity {namespace: $n})
 RETURN e.id AS id, e.key AS key, e.name AS name, e.aliases AS aliases, e.created_at AS created,
   COLLECT { MATCH (a:Alias)-[:ALIAS_OF]->(e) RETURN a.key ORDER BY a.created_at, a.key } AS keys
 ORDER BY id"""
+
+
+class Judge(RulesDecider):
+    """The rules decider with an opinion of its own on entities: ``p``; none when it is None.
+
+    ``away``: it answers nothing. ``asked``: how many pairs it was asked about.
+    """
+
+    def __init__(self, p: float | None) -> None:
+        super().__init__()
+        self.p = p
+        self.away = False
+        self.asked = 0
+
+    async def ask(self, ask: Ask) -> Reply:
+        if self.away:
+            raise DecisionUnavailableError("nobody answers")
+        reply = await super().ask(ask)
+        pairs = [question for question in ask.questions if question.pair is not None]
+        self.asked += len(pairs)
+        for question in pairs:
+            given = {} if self.p is None else {"yes": self.p, "no": 1.0 - self.p}
+            reply.answers[question.id] = Answer(question.id, given, "judge", fallback=not given)
+        return reply
 
 
 async def shape(graph: Graph, namespace: str) -> Any:
@@ -465,38 +492,42 @@ async def test_the_rules_merge_the_same_words_only(memory: Any) -> None:
     assert (await memory.entity("Maya")).facts == 1
 
 
-async def test_a_sure_decider_merges_and_is_named(make_memory: Make) -> None:
-    decider = ScriptedDecider({"same_entity": 0.93})
+async def test_a_sure_decider_merges_and_is_named(make_memory: Make, graph: Graph) -> None:
+    decider = Judge(0.93)
     memory = make_memory(decider=decider)
     await memory.remember("Maya", "owns", "a kite")
     await memory.remember("Maya Lindqvist", "owns", "a boat")
     await memory.remember("Maya Lindqvist", "owns", "a hat")
     (found,) = await memory.suggest_merges(apply=True)
     assert found.merged is not None
-    assert (found.keep.name, found.p, found.backend) == ("Maya Lindqvist", 0.93, "scripted")
+    assert (found.keep.name, found.p, found.backend) == ("Maya Lindqvist", 0.93, "judge")
     behind = await memory.explain(found.merged.facts[0])
     judged = behind.decisions[-1]
-    assert (judged.outcome, judged.p, judged.backend) == ("merged", 0.93, "scripted")
-    asked = next(r for r in behind.requests if r["id"] == judged.request_id)
-    (answer,) = asked["answers"].values()
-    assert answer["probabilities"]["yes"] == 0.93
+    assert (judged.outcome, judged.p, judged.backend) == ("merged", 0.93, "judge")
+    (asked,) = await graph.statement(
+        "CYPHER 25 MATCH (q:Request {id: $id}) RETURN q.namespace AS namespace, q.answers "
+        "AS answers",
+        id=judged.request_id,
+    )
+    (answer,) = json.loads(asked["answers"]).values()
+    assert (asked["namespace"], answer["probabilities"]["yes"]) == (memory.namespace, 0.93)
     assert await memory.suggest_merges(apply=True) == []
     await memory.unmerge("Maya")
     assert await memory.suggest_merges(apply=True) == []  # a person has said no
-    assert decider.asked.count("same_entity") == 1
+    assert decider.asked == 1
 
 
 async def test_an_unsure_or_absent_decider_merges_nothing(make_memory: Make) -> None:
-    decider = ScriptedDecider({"same_entity": 0.84})
+    decider = Judge(0.84)
     memory = make_memory(decider=decider)
     await memory.remember("Maya", "owns", "a kite")
     await memory.remember("Maya Lindqvist", "owns", "a boat")
     (found,) = await memory.suggest_merges(apply=True)
     assert (found.p, found.merged) == (0.84, None)
-    decider.malformed = frozenset({"same_entity"})
+    decider.p = None
     (found,) = await memory.suggest_merges(apply=True)
     assert (found.p, found.merged) == (None, None)
-    decider.malformed, decider.down = frozenset(), frozenset({"same_entity"})
+    decider.away = True
     (found,) = await memory.suggest_merges(apply=True)
     assert (found.p, found.backend, found.merged) == (None, "fallback", None)
     stats = await memory.stats()
@@ -504,7 +535,7 @@ async def test_an_unsure_or_absent_decider_merges_nothing(make_memory: Make) -> 
 
 
 async def test_three_of_a_kind_become_one(make_memory: Make) -> None:
-    memory = make_memory(decider=ScriptedDecider({"same_entity": 0.95}))
+    memory = make_memory(decider=Judge(0.95))
     for name in ("Maya", "Maya Lindqvist", "Lindqvist, Maya"):
         await memory.remember(name, "owns", f"hat of {name}", text="A hat.")
     await memory.suggest_merges(apply=True)
