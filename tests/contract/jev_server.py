@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
@@ -62,6 +65,32 @@ class JevServer:
     def transport(self) -> httpx.MockTransport:
         """For a client."""
         return httpx.MockTransport(self._handle)
+
+    @contextmanager
+    def listening(self) -> Iterator[str]:
+        """The base URL of the same over real connections, for a client made from settings."""
+        handle = self._handle
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                raw = self.rfile.read(int(self.headers["Content-Length"]))
+                reply = handle(httpx.Request("POST", f"http://jev{self.path}", content=raw))
+                self.send_response(reply.status_code)
+                self.send_header("Content-Length", str(len(reply.content)))
+                self.end_headers()
+                self.wfile.write(reply.content)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                pass
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+            thread.start()
+            try:
+                yield f"http://127.0.0.1:{server.server_address[1]}"
+            finally:
+                server.shutdown()
+                thread.join()
 
     def script(self, *replies: Scripted) -> None:
         """Give these first, one a request."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from canonical import canonical
-from jevcompat.mock import MockConfig, Running
 from pydantic import SecretStr
 
 from engram_graph.adapters.jev import JevDecider
@@ -23,7 +20,7 @@ from engram_graph.memory import AsyncMemory
 from engram_graph.models.results import Added
 from engram_graph.settings import Settings
 from engram_graph.wiring import make_decider, make_escalation, make_extractor, make_recording
-from tests.contract.jev_server import JevServer
+from tests.contract.jev_server import JevServer, Scripted, two_decimals
 from tests.contract.llm_server import LLMServer, answer, decisions
 
 pytestmark = pytest.mark.anyio
@@ -51,15 +48,20 @@ def model(body: dict[str, Any]) -> str:
     )
 
 
-@contextmanager
-def jev() -> Iterator[str]:
-    running = Running(MockConfig(key=JEV_KEY))
-    running.thread = threading.Thread(
-        target=running.server.serve_forever, args=(0.01,), daemon=True
-    )
-    with running:
-        yield running.url
-    running.thread.join()
+class Doubting(JevServer):
+    """Leans to ``update`` about every pair, too weakly to act on; all else is current and sure."""
+
+    def _usual(self, body: dict[str, Any], raw: bytes) -> Scripted:
+        for key, put in body["questions"].items():
+            options = list(put.get("criteria") or ())
+            if "update" in options:
+                p = dict.fromkeys(options, 0.0) | {"update": 0.45, "new": 0.3, "refinement": 0.25}
+                self.answers[key] = two_decimals(put, "update") | {"probabilities": p}
+            elif "current" in options:
+                self.answers[key] = two_decimals(put, "current")
+            else:
+                self.answers.pop(key, None)
+        return super()._usual(body, raw)
 
 
 async def work(memory: AsyncMemory) -> list[Added]:
@@ -85,7 +87,8 @@ async def test_everything_by_settings_without_servers_and_keys(
     make_memory: Make, graph: Graph, settings: Settings, namespace: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "run.sqlite"
-    with jev() as url, LLMServer() as llm:
+    server = Doubting()
+    with server.listening() as url, LLMServer() as llm:
         llm.answers = model
         live = settings.model_copy(
             update={
@@ -99,10 +102,10 @@ async def test_everything_by_settings_without_servers_and_keys(
         )
         async with make_memory(namespace, settings=live) as memory:
             first = await work(memory)
-        asked = len(llm.requests)
+        asked = len(llm.requests), len(server.requests)
         async with make_memory(f"{namespace}-again", settings=live) as memory:
             assert told(await work(memory)) == told(first)
-        assert len(llm.requests) == asked
+        assert (len(llm.requests), len(server.requests)) == asked
     held = path.read_bytes()
     assert not any(key.encode() in held for key in (JEV_KEY, LLM_KEY))
     kinds = {kind: backend for kind, backend, _ in Recording(path, read_only=True).origins()}
@@ -131,7 +134,7 @@ async def test_a_ladder_is_recorded_step_by_step(
 ) -> None:
     path = tmp_path / "run.jsonl"
     changes = {"recording": str(path), "decider": "rules>jev", "extractor": "patterns"}
-    with jev() as url:
+    with Doubting().listening() as url:
         live = {"typesafe_api_key": SecretStr(JEV_KEY), "typesafe_base_url": url}
         recorded = settings.model_copy(update=changes | live)
         async with make_memory(namespace, settings=recorded) as memory:
