@@ -8,7 +8,7 @@ from typing import Any
 from engram_graph.adapters.rules_decider import RulesDecider
 from engram_graph.errors import DecisionUnavailableError, ExtractionError
 from engram_graph.evaluation.scenarios import scripted
-from engram_graph.evaluation.scenarios.format import Decider
+from engram_graph.evaluation.scenarios.step_form import Decider
 from engram_graph.models.decisions import Ask, Reply
 from engram_graph.models.facts import Draft, Message
 

@@ -219,6 +219,34 @@ async def test_a_text_in_the_log_is_found(act: Act, monkeypatch: pytest.MonkeyPa
     assert ours.getEffectiveLevel() > logging.DEBUG
 
 
+async def test_hygiene_asks_the_scripted_decider(act: Act) -> None:
+    words = {"speaker": "Bero", "source_id": "m2", "text": "Ilka has a home in Tarnfold"}
+    rule = {"fact": "has a home", "candidate": "lives in", "p": 0.9}
+    script = {"do": "decider", "answers": {"same_fact": [rule]}}
+    linked = [check("same_as", pairs=[[f"{OLD}#2", OLD]])]
+    asked = check("decisions", fact=f"{OLD}#2", candidate=OLD, question="same_fact", chosen="yes")
+    assert await act(HOME, HOME | words, {"do": "hygiene"}, expect=linked) != []
+    given = (HOME, HOME | words, script, {"do": "hygiene"})
+    assert await act(*given, expect=[*linked, asked]) == []
+
+
+async def test_the_decider_is_away_until_it_is_back(act: Act) -> None:
+    down = {"do": "decider_down", "only": ["temporal_status"]}
+    unsure = {"do": "check", "expect": [check("tentative", facts=[NEW])]}
+    steps = (HOME, MOVED, down, AWAY, unsure, {"do": "resume"}, unsure)
+    back = ({"do": "decider_up"}, {"do": "resume"})
+    expect = [check("open_facts", facts=[NEW]), check("tentative", facts=[])]
+    assert await act(*steps, *back, expect=expect) == []
+
+
+async def test_what_was_recalled_can_be_pasted(act: Act) -> None:
+    pasted = {"do": "add", "text": "So: {{context:Where?}}!", "repeat": 2, "source_id": "m3"}
+    expect = [check("message", source_id="m3", ends_with="!"), check("counts", messages=2)]
+    (line,) = await act(HOME, pasted, expect=[*expect, check("message", source_id="m3", text="")])
+    assert line.count("Ilka lives in Tarnfold") >= 1
+    assert "{{" not in line
+
+
 async def test_nothing_is_left_behind(act: Act, graph: Graph, namespace: str) -> None:
     await act(HOME, AWAY | {"ns": "two"}, {"do": "remember"} | HOME | {"said_at": "never"})
     rows = await graph.statement(

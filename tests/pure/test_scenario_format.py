@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from engram_graph.errors import DecisionUnavailableError, ExtractionError, InputError
-from engram_graph.evaluation.scenarios import format as form
+from engram_graph.evaluation.scenarios import step_form as form
 from engram_graph.evaluation.scenarios.equality import differences
 from engram_graph.evaluation.scenarios.format import Scenario, load_scenarios
 from engram_graph.evaluation.scenarios.scripted import (

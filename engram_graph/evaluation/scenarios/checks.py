@@ -10,7 +10,7 @@ from typing import Any
 from engram_graph.clock import instant
 from engram_graph.errors import EngramError
 from engram_graph.evaluation.scenarios import absence, equality
-from engram_graph.evaluation.scenarios import format as form
+from engram_graph.evaluation.scenarios import check_form as form
 from engram_graph.evaluation.scenarios.world import World, person, reference
 from engram_graph.graph.inspect import Stored
 from engram_graph.models.facts import Fact
@@ -327,12 +327,14 @@ async def _logged(world: World, one: form.Decisions, fact: Fact) -> list[dict[st
     found = []
     for request in requests.values():
         for key, answer in json.loads(request.properties["answers"]).items():
-            question, _, candidate = key.partition(":")
+            question, *about, candidate = key.split(":") if ":" in key else (key, None)
+            if about and fact.id not in about:  # a request on several known pairs
+                continue
             probabilities = answer["probabilities"]
             found.append(
                 {
                     "question": question,
-                    "candidate": candidate or None,
+                    "candidate": candidate,
                     "backend": answer["backend"],
                     "chosen": max(probabilities, key=probabilities.get, default=""),
                     "outcome": None,

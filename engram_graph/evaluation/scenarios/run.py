@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from engram_graph.errors import EngramError, InputError
+from engram_graph.evaluation.scenarios.check_form import Invariants
 from engram_graph.evaluation.scenarios.checks import invariants, look
 from engram_graph.evaluation.scenarios.database import Database
-from engram_graph.evaluation.scenarios.format import Invariants, Scenario
+from engram_graph.evaluation.scenarios.format import Scenario
 from engram_graph.evaluation.scenarios.scripted import ScriptedDecider, ScriptedExtractor
 from engram_graph.evaluation.scenarios.steps import perform
 from engram_graph.evaluation.scenarios.world import Raised, World, recorded_log

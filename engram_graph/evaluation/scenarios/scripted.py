@@ -10,7 +10,7 @@ from typing import Any
 from engram_graph.adapters import jev_wire
 from engram_graph.adapters.llm_extractor import read_reply
 from engram_graph.errors import DecisionInvalidError, DecisionUnavailableError
-from engram_graph.evaluation.scenarios.format import (
+from engram_graph.evaluation.scenarios.step_form import (
     Answers,
     DraftForm,
     Fault,
@@ -75,6 +75,8 @@ class ScriptedDecider:
 
     def _answer(self, ask: Ask, question: Question) -> Answer:
         given = self._p(ask, question.name, question)
+        if given is None:  # the format has no such question
+            return _unusable(question)
         if isinstance(given, dict):
             p = {option: given.get(option, 0.0) for option in question.options}
         else:
@@ -83,7 +85,7 @@ class ScriptedDecider:
         fault = self.malformed.get(question.name)
         return answer if fault is None else _as_read(ask, question, answer, fault)
 
-    def _p(self, ask: Ask, name: str, question: Question) -> Answers:
+    def _p(self, ask: Ask, name: str, question: Question) -> Answers | None:
         rules = self.script.get(name)
         if rules is not None and not isinstance(rules, list):
             return rules
@@ -95,7 +97,7 @@ class ScriptedDecider:
         if name == ask_about.EDGE_TYPE:
             given = ask.draft.predicate
             return {given: 0.97, "related_to": 0.03} if given != "related_to" else {given: 1.0}
-        return _UNSAID[name]
+        return _UNSAID.get(name)
 
 
 def _matches(rule: Rule, ask: Ask, question: Question) -> bool:
@@ -105,15 +107,20 @@ def _matches(rule: Rule, ask: Ask, question: Question) -> bool:
 
 def _as_read(ask: Ask, question: Question, answer: Answer, fault: Fault) -> Answer:
     """What the decision API's reader makes of ``answer`` once it is spoilt."""
-    unusable = Answer(question.id, {}, FALLBACK_BACKEND, fallback=True)
     items = [item for item in worded(ask) if item.question.id == question.id]
     sent = {item.id: _spoilt(question, answer, fault) for item in items if fault != "missing"}
     try:
         read = jev_wire.read_reply(json.dumps({"answers": sent}).encode(), items).answers
     except DecisionInvalidError:  # the other questions' answers stand all the same
-        return unusable
-    found = read.get(question.id, unusable)
-    return unusable if found.fallback else replace(found, backend=NAME)
+        return _unusable(question)
+    found = read.get(question.id)
+    if found is None or found.fallback:
+        return _unusable(question)
+    return replace(found, backend=NAME)
+
+
+def _unusable(question: Question) -> Answer:
+    return Answer(question.id, {}, FALLBACK_BACKEND, fallback=True)
 
 
 def _spoilt(question: Question, answer: Answer, fault: Fault) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engram_graph.evaluation.scenarios import format as form
+from engram_graph.evaluation.scenarios import step_form as form
 from engram_graph.evaluation.scenarios.checks import look
 from engram_graph.evaluation.scenarios.world import World, reference
 from engram_graph.memory import AsyncMemory

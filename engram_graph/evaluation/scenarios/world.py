@@ -65,11 +65,17 @@ class World:
         return [self.ns(name) for name in self.scenario.namespaces() if name.strip()]
 
     async def everything(self, names: list[str] | None = None) -> list[Stored]:
-        """All that is stored in ``names``, or in every namespace the scenario names."""
+        """All that is stored in ``names``, or in every namespace the scenario names.
+
+        Without when a fact was last read: that is noted some time after a search.
+        """
         if names is None:
             blank = [name for name in self.scenario.namespaces() if not name.strip()]
             names = [*self.namespaces(), *dict.fromkeys(["", *blank])]
-        return await inspect.everything((await self.client.open()).graph, names)
+        found = await inspect.everything((await self.client.open()).graph, names)
+        for record in found:
+            record.properties.pop("read_at", None)
+        return found
 
     async def facts(self, name: str) -> dict[str, Fact]:
         """Reference → fact, in recording order."""
