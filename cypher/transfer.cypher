@@ -11,10 +11,11 @@ RETURN
   COUNT { MATCH (m:Message) WHERE m.namespace = $namespace AND m.status IS NOT NULL } AS message,
   COUNT { MATCH (e:Entity) WHERE e.namespace = $namespace AND e.key IS NOT NULL } AS entity,
   COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace AND f.predicate IS NOT NULL } AS fact,
-  COUNT { MATCH (f:Fact)-[:MENTIONS]->(:Entity)
-    WHERE f.namespace = $namespace AND f.predicate IS NOT NULL } AS mention,
-  COUNT { MATCH (f:Fact)-[:SUPERSEDES|SAME_AS|CONTRADICTS|REFINES]->(:Fact)
-    WHERE f.namespace = $namespace AND f.predicate IS NOT NULL } AS link,
+  head(COLLECT { MATCH (f:Fact) WHERE f.namespace = $namespace AND f.predicate IS NOT NULL
+    RETURN coalesce(sum(COUNT { (f)-[:MENTIONS]->() }), 0) }) AS mention,
+  head(COLLECT { MATCH (f:Fact) WHERE f.namespace = $namespace AND f.predicate IS NOT NULL
+    RETURN coalesce(sum(COUNT { (f)-[:SUPERSEDES|SAME_AS|CONTRADICTS|REFINES]->() }), 0) })
+    AS link,
   COUNT { MATCH (d:Decision) WHERE d.namespace = $namespace AND d.decided_at IS NOT NULL }
     AS decision,
   COUNT { MATCH (q:Request) WHERE q.namespace = $namespace AND q.sent_at IS NOT NULL } AS request,
