@@ -228,7 +228,7 @@ DETACH DELETE before
 // name: is_decided
 // Whether a decision that stands for a draft was written before.
 CYPHER 25
-RETURN EXISTS { MATCH (:Decision {id: $id}) } AS decided
+RETURN EXISTS { MATCH (d:Decision {id: $id}) WHERE d.namespace = $namespace } AS decided
 
 // name: add_source
 // One more message that states a known fact; what is said again is archived no longer.

@@ -177,7 +177,9 @@ async def apply(graph: Graph, plan: WritePlan, *, finish: bool) -> bool:
 async def _lock(tx: Tx, plan: WritePlan) -> bool:
     """Take the locks; whether the plan was applied already."""
     if plan.fact is None and plan.repeats is None:  # nothing is stored, and no entity is made
-        found = await tx.run(load("write")["is_decided"], id=plan.judgements[0].id)
+        found = await tx.run(
+            load("write")["is_decided"], namespace=plan.namespace, id=plan.judgements[0].id
+        )
         return bool(found[0]["decided"])
     names = {plan.subject_key: plan.fact.subject if plan.fact else plan.subject_key}
     if plan.fact:

@@ -32,15 +32,13 @@ def strength(answer: Answer, verdict: Verdict, method: Method) -> float:
 def counts(answer: Answer, verdict: Verdict, method: Method) -> bool:
     """Whether the likeliest label of ``answer``, ``verdict``, is strong enough to be evidence.
 
-    By rule v2 it always is, by rule v3 above .5. Where the mass decides, one of .80 will do, too,
-    however it is spread. Without belief an answer acts at .85, or not at all.
+    By rule v2 it always is, by rule v3 above .5. Without belief an answer acts at .85, or not at
+    all.
     """
     numbers, p = method.thresholds, strength(answer, verdict, method)
     if not method.belief:
         return p >= numbers.act
-    if method.superseding == "mass" and verdict in SUPERSEDING and p >= numbers.superseding_mass:
-        return True
-    return method.evidence == "all" or answer.p(verdict) > numbers.evidence_above
+    return method.evidence == "all" or p > numbers.evidence_above
 
 
 def passes_temporal(answer: Answer | None, verdict: Verdict, method: Method) -> bool:
@@ -93,13 +91,8 @@ def needs_second(answer: Answer, verdict: Verdict, old: Fact, method: Method) ->
 
 
 def agrees(second: Answer | None, method: Method) -> bool:
-    """G3: asked in other words, the answer is again superseding (any label), with p ≥ .85.
-
-    Where the mass decides, a mass of .80.
-    """
+    """G3: asked in other words, the answer is again superseding (any label), with p ≥ .85."""
     if second is None or second.fallback:
         return False
     verdict = chosen_verdict(second)
-    mass = method.superseding == "mass"
-    least = method.thresholds.superseding_mass if mass else method.thresholds.act
-    return verdict in SUPERSEDING and strength(second, verdict, method) >= least
+    return verdict in SUPERSEDING and strength(second, verdict, method) >= method.thresholds.act

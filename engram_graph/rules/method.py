@@ -27,8 +27,7 @@ class Method:
         evidence: which answers count: ``all`` whose likeliest label is not ``new`` (rule v2), or
             ``likeliest`` only those above .5 (rule v3).
         superseding: how strong an answer against a fact is: the probability of its ``label``, or
-            the ``mass`` of update, contradiction and negates together; a mass of .80 counts as
-            evidence, and as agreement.
+            the ``mass`` of update, contradiction and negates together.
         temporal_gate: G1 asks that ``current`` alone is the likeliest and ≥ .85, or the ``mass`` of
             current and past.
         past_contradicts: a past event may contradict; False: only a current one.

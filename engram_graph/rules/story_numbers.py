@@ -193,10 +193,10 @@ def _strength(passed: bool, pair: Pair, verdict: Verdict, method: Method) -> Gat
     answer = pair.answer(ask.RELATION)
     p = gates.strength(answer, verdict, method) if answer else pair.decision.p
     mass = verdict in SUPERSEDING and method.superseding == "mass"
-    needed: float | None = numbers.superseding_mass if mass else numbers.evidence_above
+    needed: float | None = numbers.evidence_above
     if not method.belief:
         needed = numbers.act
-    elif method.evidence == "all" and not mass:
+    elif method.evidence == "all":
         needed = None
     why = "update, contradiction and negates together" if mass else f"{verdict} is the likeliest"
     return Gate(name="strength", passed=passed, value=p, needed=needed, why=why)
@@ -242,8 +242,7 @@ def _structure(pair: Pair, verdict: Verdict, method: Method) -> str:
 def _agreement(passed: bool, pair: Pair, method: Method) -> Gate:
     if not method.agreement:
         return Gate(name="agreement", passed=passed, why="not part of this method")
-    mass = method.superseding == "mass"
-    needed = method.thresholds.superseding_mass if mass else method.thresholds.act
+    needed = method.thresholds.act
     second = pair.answer(ask.SECOND)
     if second is not None and not second.fallback:
         verdict = chosen_verdict(second)

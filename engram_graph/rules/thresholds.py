@@ -13,7 +13,6 @@ class Thresholds:
         act: a verdict acts at or above it; also worth, second phrasing, same attribute,
             plan fulfilled and the temporal mass.
         escalate_below: a superseding verdict below it goes to a stronger decider.
-        superseding_mass: update, contradiction and negates together, where the mass decides.
         worth_drop: a draft worth less is not stored, where that filter is on; a fact worth less,
             asked again, is archived.
         evidence_above: an answer is evidence only above it (belief rule v3, strict).
@@ -31,7 +30,6 @@ class Thresholds:
 
     act: float = 0.85
     escalate_below: float = 0.60
-    superseding_mass: float = 0.80
     worth_drop: float = 0.60
     evidence_above: float = 0.50
     belief_floor: float = 0.02

@@ -125,10 +125,10 @@ async def test_a_chain_of_three_closed_by_belief(make_memory: Make) -> None:
 
 REFUSALS: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
     "ignored_weak": (
-        {"relation_to_candidate": on("Bonn", update=0.55, new=0.45)},
+        {"relation_to_candidate": on("Bonn", update=0.45, new=0.4, duplicate=0.15)},
         {},
         "strength",
-        "refused: strength: 0.55, needs 0.80",
+        "refused: strength: 0.45, needs 0.50",
     ),
     "blocked_temporal": (
         {
@@ -153,7 +153,7 @@ REFUSALS: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
         },
         {},
         "agreement",
-        "needs 0.80; the second phrasing says new 0.60",
+        "needs 0.85; the second phrasing says new 0.60",
     ),
     "blocked_order": (
         {"relation_to_candidate": on("Bonn", update=0.97, new=0.03)},

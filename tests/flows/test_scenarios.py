@@ -14,10 +14,7 @@ from engram_graph.evaluation.scenarios.run import run_one
 from engram_graph.rules.method import preset
 
 FILE = Path(__file__).parents[1] / "data" / "scenarios.jsonl"
-PASSING = [f"s{number:02}" for number in range(1, 49)]
-# Written for s2_v3: by default the mass of all that supersedes decides, and .80 of it is enough to
-# confirm; what is below that is weak rather than blocked.
-OTHERWISE = {"default": {"s06", "s08", "s15"}}
+NAMES = [f"s{number:02}" for number in range(1, 49)]
 
 
 @cache
@@ -26,15 +23,8 @@ def scenarios() -> dict[str, Scenario]:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(
-    ("name", "method"),
-    [
-        (name, method)
-        for name in PASSING
-        for method in ("s2_v3", "default")
-        if name not in OTHERWISE.get(method, ())
-    ],
-)
+@pytest.mark.parametrize("method", ["s2_v3", "default"])
+@pytest.mark.parametrize("name", NAMES)
 async def test_scenario(name: str, method: str, settings: Any, namespace: str) -> None:
     found = await run_one(scenarios()[name], Database(settings), f"{namespace}/", preset(method))
     assert found.passed, found.diff
