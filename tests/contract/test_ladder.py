@@ -275,6 +275,13 @@ def test_when_no_step_answers_the_last_failure_counts() -> None:
     assert silent.error == "b: some fell back; c: some fell back"
 
 
+def test_what_was_answered_stays_when_the_rest_is_not_to_be_had() -> None:
+    reply = run(once(LadderDecider([Step("a", {about.KIND: None}), away()]), three()))
+    assert [answer.fallback for answer in reply.answers.values()] == [False, True, False]
+    assert reply.error == "a: some fell back; away: decision_unavailable (HTTP 503)"
+    assert (reply.model, reply.broke_off) == ("a-1", True)
+
+
 def test_costs_nobody_knows_are_unknown() -> None:
     steps = [Step("a", otherwise=0.5, cost_usd=None), Step("b")]
     assert run(once(LadderDecider(steps), three())).cost_usd is None
@@ -316,7 +323,7 @@ def test_every_step_is_a_request_in_the_log() -> None:
     ]  # fmt: skip
     first, second, third, _ = plan.requests
     assert second.question_versions == {about.KIND: 1}
-    assert (second.answers.keys(), third.answers.keys()) == ({about.KIND}, {about.KIND})
+    assert list(second.answers) == list(third.answers) == [about.KIND]
     assert set(first.answers) == {q.id for q in questions}
     assert (third.error, third.cost_usd) == ("decision_unavailable (HTTP 503)", None)
     assert (first.latency_ms, first.cost_usd, first.request_id) == (10.0, 0.5, "req-a")

@@ -541,7 +541,7 @@ def test_a_cap_stops_asking(server: LLMServer) -> None:
     run(once(first, usual()))
     error = refused(second, usual())
     assert type(error) is DecisionBudgetError
-    assert (error.details["spent_usd"], first.spent_usd) == (pytest.approx(2), pytest.approx(2))
+    assert error.details["spent_usd"] == first.spent_usd == pytest.approx(2)
     assert len(server.requests) == 1
     assert type(refused(llm(server, budget_usd=0, **PRICES), usual())) is DecisionBudgetError
 
