@@ -131,11 +131,11 @@ RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
 ORDER BY score DESC, f.text, f.recorded_at, f.id
 
 // name: known_entities
-// Version of the subject (0 when new), the entities among the named keys, and those that any of
-// the keys is an alias of.
+// Version of the subject (0 when new) and its names, the entities among the named keys, and those
+// that any of the keys is an alias of.
 CYPHER 25
 OPTIONAL MATCH (s:Entity {namespace: $namespace, key: $subject_key})
-RETURN coalesce(s.version, 0) AS version,
+RETURN coalesce(s.version, 0) AS version, s.name AS name, coalesce(s.aliases, []) AS also,
   COLLECT {
     UNWIND $keys AS key
     MATCH (e:Entity {namespace: $namespace, key: key})

@@ -9,6 +9,7 @@ from engram_graph.flows.runtime import Runtime
 from engram_graph.flows.write_fact import changed
 from engram_graph.graph import write
 from engram_graph.graph.read import get_fact
+from engram_graph.graph.surroundings import surroundings
 from engram_graph.intake import CALLER, Correction, sentence
 from engram_graph.models.facts import Draft, Extracted, Fact
 from engram_graph.models.results import Added
@@ -32,7 +33,7 @@ async def correct(runtime: Runtime, namespace: str, fact_id: str, change: Correc
         draft = _draft(old.fact, change)
         (vector,), reason = await runtime.embed([draft.text])
         begins = change.valid_from or old.fact.valid_from
-        around = await write.surroundings(
+        around = await surroundings(
             runtime.graph,
             place_of(namespace, draft, draft.predicate, begins),
             vector,

@@ -9,6 +9,7 @@ from engram_graph import clock
 from engram_graph.errors import DecisionError
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import write
+from engram_graph.graph.surroundings import surroundings
 from engram_graph.models.decisions import Ask, Question, Reply, Round
 from engram_graph.models.facts import Fact
 from engram_graph.models.plans import WritePlan
@@ -139,7 +140,7 @@ async def _with_decided_relation(runtime: Runtime, s: Situation, reply: Reply) -
     predicate = rules.decided_predicate(s, reply)
     if predicate == s.draft.predicate or not s.method.graph_candidates:
         return s
-    around = await write.surroundings(
+    around = await surroundings(
         runtime.graph, s.place(predicate), s.embedding, s.thresholds, clock.now()
     )
     known = {candidate.fact.id for candidate in s.candidates}

@@ -13,10 +13,17 @@ from engram_graph.errors import ConflictError
 from engram_graph.flows.deciding import Decided, decide
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import write
+from engram_graph.graph.surroundings import surroundings
 from engram_graph.models.facts import Draft, Fact, Message, Vector
 from engram_graph.models.plans import FactChange, WritePlan
 from engram_graph.rules.names import entity_key, normal_text
-from engram_graph.rules.situation import Candidate, Situation, place_of, under_own_names
+from engram_graph.rules.situation import (
+    Candidate,
+    Situation,
+    by_own_name,
+    place_of,
+    under_own_names,
+)
 from engram_graph.vocabulary import ClosedReason
 
 CALLER = "caller"
@@ -70,12 +77,12 @@ async def write_fact(
     place = place_of(message.namespace, draft, draft.predicate, valid_from(draft, message))
 
     async def look() -> Situation:
-        around = await write.surroundings(
+        around = await surroundings(
             runtime.graph, place, vector, runtime.method.thresholds, clock.now()
         )
         return Situation(
             namespace=message.namespace,
-            message=message,
+            message=by_own_name(message, around.names),
             draft=under_own_names(draft, around.names),
             valid_from=_begins(draft, message, around.candidates),
             valid_from_stated=is_stated(draft, message),
@@ -118,12 +125,12 @@ async def settle_fact(
             return None
         fact, draft = now.fact, _as_draft(now.fact)
         place = place_of(namespace, draft, fact.predicate, fact.valid_from)
-        around = await write.surroundings(
+        around = await surroundings(
             runtime.graph, place, vector, runtime.method.thresholds, clock.now()
         )
         return Situation(
             namespace=namespace,
-            message=now.message,
+            message=by_own_name(now.message, around.names),
             draft=draft,
             valid_from=fact.valid_from,
             valid_from_stated=fact.valid_from_stated,

@@ -11,7 +11,7 @@ from engram_graph.errors import NotFoundError
 from engram_graph.graph import records
 from engram_graph.graph.driver import Graph
 from engram_graph.graph.queries import load
-from engram_graph.graph.write import candidate
+from engram_graph.graph.surroundings import candidate
 from engram_graph.models.facts import Fact, Message, Vector
 from engram_graph.rules.situation import Candidate
 

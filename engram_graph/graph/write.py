@@ -1,10 +1,9 @@
-"""Writing: store a message, read what a new fact is compared with, apply a plan whole."""
+"""Writing: store a message, apply a plan whole."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Any
 
 from engram_graph.clock import new_id
@@ -15,12 +14,8 @@ from engram_graph.graph.queries import load
 from engram_graph.models.facts import Extracted, Fact, Message, Vector
 from engram_graph.models.plans import WritePlan
 from engram_graph.rules.questions import RELATION
-from engram_graph.rules.situation import Candidate, Place
-from engram_graph.rules.thresholds import Thresholds
-from engram_graph.vocabulary import PREDICATES, SUPPORTING, MessageStatus, Outcome
+from engram_graph.vocabulary import SUPPORTING, MessageStatus, Outcome
 
-_RELATED_SCAN = 200  # newest facts of one subject and predicate that are compared by vector
-_RARE_SCAN = 125  # facts counted at most: a fifth of them is a hub's degree of 25
 DELETED = "Neo.ClientError.Statement.EntityNotFound"  # while the statement waited for it
 
 
@@ -39,20 +34,6 @@ class Stored:
     message: Message
     created: bool
     drafts: Extracted | None
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What the store holds around a new fact.
-
-    Attributes:
-        names: key of an alias → name of the entity it means, for the names of the place.
-    """
-
-    subject_version: int
-    mentions: tuple[str, ...]
-    candidates: tuple[Candidate, ...]
-    names: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,69 +63,6 @@ async def store_message(
             properties=records.message_properties(message, embedding, kept),
         )
     return _stored(rows[0]["message"], rows[0]["created"])
-
-
-async def surroundings(
-    graph: Graph,
-    place: Place,
-    embedding: Vector | None,
-    thresholds: Thresholds,
-    now: datetime,
-) -> Surroundings:
-    """G(f) for a new fact that belongs to ``place``, and the entities its text names."""
-    predicate = PREDICATES[place.predicate]
-
-    async def work(tx: Tx) -> Surroundings:
-        at, params = place, _ends(place)
-        known = await tx.run(load("write")["known_entities"], keys=list(at.named), **params)
-        aliases = known[0]["aliases"]
-        if aliases:
-            at = at.under({row["alias"]: row["key"] for row in aliases})
-            params = _ends(at)
-            known = await tx.run(load("write")["known_entities"], keys=list(at.named), **params)
-        rows = await tx.run(
-            load("write")["candidates"],
-            predicate=predicate.name,
-            type=predicate.neo4j_type,
-            embedding=embedding,
-            near=thresholds.near,
-            related=thresholds.related,
-            related_scan=_RELATED_SCAN,
-            rare_keys=list(at.named),
-            rare_scan=_RARE_SCAN,
-            rare_share=thresholds.rare_entity_share,
-            rare_min=thresholds.rare_entity_min,
-            single=predicate.single,
-            begins=place.valid_from,
-            now=now,
-            **params,
-        )
-        return Surroundings(
-            subject_version=known[0]["version"],
-            mentions=tuple(known[0]["mentions"]),
-            candidates=tuple(candidate(row) for row in rows),
-            names={row["alias"]: row["name"] for row in aliases},
-        )
-
-    return await graph.look("surroundings", work)
-
-
-def _ends(place: Place) -> dict[str, str]:
-    return {
-        "namespace": place.namespace,
-        "subject_key": place.subject_key,
-        "object_key": place.object_key,
-    }
-
-
-def candidate(row: dict[str, Any]) -> Candidate:
-    """A row with a fact, its speakers and what superseded it."""
-    return Candidate(
-        fact=records.fact(row["fact"]),
-        speakers=frozenset(row["speakers"]),
-        how=frozenset(row.get("how") or ()),
-        superseded_by=tuple(row["superseded_by"]),
-    )
 
 
 async def apply(graph: Graph, plan: WritePlan, *, finish: bool) -> bool:

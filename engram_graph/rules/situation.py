@@ -142,16 +142,25 @@ class Situation:
 
 
 def under_own_names(draft: Draft, names: Mapping[str, str]) -> Draft:
-    """``draft`` about the entities its subject and object mean.
-
-    Args:
-        names: key of an alias → name of its entity.
-    """
+    """``draft`` about the entities its subject and object mean."""
     if not names:
         return draft
-    subject = names.get(entity_key(draft.subject), draft.subject)
-    object_ = names.get(entity_key(draft.object), draft.object)
-    return draft.model_copy(update={"subject": subject, "object": object_})
+    ends = {"subject": own_name(draft.subject, names), "object": own_name(draft.object, names)}
+    return draft.model_copy(update=ends)
+
+
+def by_own_name(message: Message, names: Mapping[str, str]) -> Message:
+    """``message`` as from the entity its speaker is: one person under two names is one source."""
+    speaker = own_name(message.speaker, names)
+    return (
+        message.model_copy(update={"speaker": speaker}) if speaker != message.speaker else message
+    )
+
+
+def own_name(name: str, names: Mapping[str, str]) -> str:
+    """The name of the entity that ``name`` means, if it is among ``names`` (key of an alias →
+    name of its entity)."""
+    return names.get(entity_key(name), name) if names else name
 
 
 def place_of(namespace: str, draft: Draft, predicate: str, valid_from: datetime) -> Place:

@@ -174,6 +174,29 @@ async def test_the_user_may_have_a_name(memory: Any) -> None:
     assert len((await memory.history("Maya")).facts) == 2
 
 
+async def test_one_person_under_two_names_is_one_source(memory: Any) -> None:
+    own = (await memory.add("I live in Lisbon.", speaker="Maya")).facts[0]
+    await memory.add_alias("Maya", "Sunshine")
+    again = await memory.add("I live in Lisbon.", speaker="Sunshine")
+    pair = [d for d in (await memory.explain(again.facts[0])).decisions if d.candidate_id == own.id]
+    assert [(d.chosen, d.outcome) for d in pair] == [("duplicate", "same_source")]
+    heard = await memory.add("Maya lives in Rome.", speaker="Mallory")
+    assert heard.closed == ()  # hearsay, also when she spoke by another name
+    moved = await memory.add("I live in Porto.", speaker="Sunshine")
+    assert own.id in {f.id for f in moved.closed}
+    assert moved.facts[0].subject == "Maya"
+
+
+async def test_what_the_named_user_said_is_no_hearsay(memory: Any) -> None:
+    own = (await memory.add("I live in Lisbon.", speaker="Maya")).facts[0]
+    await memory.add("I own a kite.")
+    await memory.merge_entities("user", "Maya")
+    heard = await memory.add("Maya lives in Rome.", speaker="Mallory")
+    assert (heard.facts[0].subject, heard.closed) == ("user", ())
+    moved = await memory.add("I live in Porto.", speaker="Maya")
+    assert own.id in {f.id for f in moved.closed}
+
+
 async def test_an_entity_may_be_the_user(memory: Any) -> None:
     await memory.remember("Maya", "lives_in", "Lisbon")
     await memory.add_alias("Maya", "user")
