@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -30,6 +30,7 @@ from engram_graph.ports import Decider
 from engram_graph.rules import questions as about
 from engram_graph.rules.plan import first_questions, make_plan
 from engram_graph.rules.questions import NAMES, question
+from engram_graph.vocabulary import Outcome
 from tests.contract.jev_server import JevServer, Scripted
 from tests.contract.llm_server import LLMServer, asked, decisions
 from tests.contract.test_deciders import PAIR, FakeTime, ask_of, fact, usual
@@ -329,8 +330,13 @@ def test_every_step_is_a_request_in_the_log() -> None:
     assert (first.latency_ms, first.cost_usd, first.request_id) == (10.0, 0.5, "req-a")
     start = next(j for j in plan.judgements if j.question == "belief_start")
     assert start.request == "id2"  # the last that had an answer
-    told = judgement_parameters(start, "n", T0, 0, plan.requests)
-    assert told["requests"] == ["id2", "id1", "id3"]  # none is left without a decision
+    dropped = replace(start, question=about.WORTH, outcome=Outcome.NOT_STORED)
+    for judgement, rests_on in (
+        (start, ["id1", "id2", "id3", "id4"]),
+        (dropped, ["id2", "id1", "id3"]),  # no step is left without a decision
+    ):
+        told = judgement_parameters(judgement, "n", T0, 0, plan.requests)
+        assert told["requests"] == rests_on
 
 
 # The rest of a decider that is away
