@@ -59,5 +59,6 @@ def _unbound(settings: Settings) -> Settings:
             "decider": "rules",
             "escalation": "none",
             "extractor": "patterns",
+            "recording": None,
         }
     )
