@@ -45,10 +45,10 @@ RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS messag
 // name: candidates
 // G(f): the nearest facts still valid or closed by belief; facts with the same subject and predicate
 // still valid (of a one-valued relation also superseded ones, and always those that start next to
-// the new one: a late arrival may cut them); facts naming a shared rare entity; and twins, facts of
-// any state with the same triple. Speakers are who stated a fact and whose other words counted as
-// support for it. Moments that every fact has come as text, which the driver reads ten times faster
-// than DateTime.
+// the new one: a late arrival may cut them); facts naming a shared rare entity; what the same message
+// stated before; and twins, facts of any state with the same triple. Speakers are who stated a fact
+// and whose other words counted as support for it. Moments that every fact has come as text, which
+// the driver reads ten times faster than DateTime.
 CYPHER 25
 OPTIONAL MATCH (s:Entity {namespace: $namespace, key: $subject_key})
 CALL (s) {
@@ -106,6 +106,13 @@ UNION ALL
   RETURN f, score, 'related' AS how
   ORDER BY score DESC, f.text, f.recorded_at
   LIMIT $related
+UNION ALL
+  MATCH (:Message {id: $message_id})<-[:STATED_IN]-(f:Fact)
+  WHERE f.namespace = $namespace AND f.candidate
+  WITH f, coalesce(vector.similarity.cosine(f.embedding, $embedding), 0.0) AS score
+  RETURN f, score, 'near' AS how
+  ORDER BY score DESC, f.text, f.recorded_at
+  LIMIT $near
 UNION ALL
   MATCH (s)-[r:$any([$type, 'NEGATED'])]->(:Entity {namespace: $namespace, key: $object_key})
   WHERE r.namespace = $namespace AND r.predicate = $predicate

@@ -35,7 +35,7 @@ async def correct(runtime: Runtime, namespace: str, fact_id: str, change: Correc
         begins = change.valid_from or old.fact.valid_from
         around = await surroundings(
             runtime.graph,
-            place_of(namespace, draft, draft.predicate, begins),
+            place_of(message, draft, draft.predicate, begins),
             vector,
             runtime.method.thresholds,
             clock.now(),

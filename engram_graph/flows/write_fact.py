@@ -74,7 +74,7 @@ async def write_fact(
         (embedding,), reason = await runtime.embed([draft.text])
         degraded = (reason,) if reason else ()
     vector = embedding
-    place = place_of(message.namespace, draft, draft.predicate, valid_from(draft, message))
+    place = place_of(message, draft, draft.predicate, valid_from(draft, message))
 
     async def look() -> Situation:
         around = await surroundings(
@@ -124,7 +124,7 @@ async def settle_fact(
         if now is None:
             return None
         fact, draft = now.fact, _as_draft(now.fact)
-        place = place_of(namespace, draft, fact.predicate, fact.valid_from)
+        place = place_of(now.message, draft, fact.predicate, fact.valid_from)
         around = await surroundings(
             runtime.graph, place, vector, runtime.method.thresholds, clock.now()
         )

@@ -67,6 +67,7 @@ async def surroundings(
             rare_min=thresholds.rare_entity_min,
             single=predicate.single,
             begins=place.valid_from,
+            message_id=place.message_id,
             now=now,
             **params,
         )

@@ -43,6 +43,7 @@ class Place:
     """
 
     namespace: str
+    message_id: str
     subject_key: str
     predicate: str
     object_key: str
@@ -127,7 +128,7 @@ class Situation:
 
     def place(self, predicate: str) -> Place:
         """Where the fact belongs if its relation is ``predicate``."""
-        return place_of(self.namespace, self.draft, predicate, self.valid_from)
+        return place_of(self.message, self.draft, predicate, self.valid_from)
 
     def goes_on(self, fact: Fact) -> bool:
         """Whether ``fact`` is valid now: no end, or one still to come (by the wall clock)."""
@@ -163,10 +164,11 @@ def own_name(name: str, names: Mapping[str, str]) -> str:
     return names.get(entity_key(name), name) if names else name
 
 
-def place_of(namespace: str, draft: Draft, predicate: str, valid_from: datetime) -> Place:
-    """Where ``draft`` belongs if its relation is ``predicate``."""
+def place_of(message: Message, draft: Draft, predicate: str, valid_from: datetime) -> Place:
+    """Where ``draft`` of ``message`` belongs if its relation is ``predicate``."""
     return Place(
-        namespace=namespace,
+        namespace=message.namespace,
+        message_id=message.id,
         subject_key=entity_key(draft.subject),
         predicate=predicate,
         object_key=entity_key(draft.object),

@@ -128,7 +128,7 @@ REFUSALS: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
         {"relation_to_candidate": on("Bonn", update=0.45, new=0.4, duplicate=0.15)},
         {},
         "strength",
-        "refused: strength: 0.45, needs 0.50",
+        "refused: strength: 0.45, needs more than 0.50",
     ),
     "blocked_temporal": (
         {

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from engram_graph import schemas
+from engram_graph.rules.method import PRESETS
 from engram_graph.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,6 +74,11 @@ def test_readme_names_every_setting() -> None:
     }
     assert names
     assert {name for name in names if f"`{name}`" not in readme} == set()
+
+
+def test_docs_name_every_preset() -> None:
+    text = (ROOT / "docs" / "deciding.md").read_text(encoding="utf-8")
+    assert {name for name in PRESETS if f"| `{name}` |" not in text} == set()
 
 
 def test_notebook_runs_from_top_to_bottom(server: Any, tmp_path: Path) -> None:
