@@ -123,7 +123,8 @@ def test_pairs_by_default_and_by_other_answers(engram: Engram) -> None:
     assert default["right_closes"] >= 22
     assert default["false_closes"] == 0
     lower = engram("eval", "pairs", str(PAIRS), "--start", "0.5", "--json").json
-    assert lower["right_closes"] > default["right_closes"]
+    believed = [{r["id"]: r["belief"] for r in each["rows"]}["s02"] for each in (default, lower)]
+    assert believed == [0.98, 0.5]  # answered as new: it stays where it started
     weak = engram("eval", "pairs", str(PAIRS), "--answers", "weak_v2", "--json").json
     assert (weak["accepted"], weak["temporal"]) == (16, 29)
 
