@@ -11,8 +11,9 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from engram_graph.models.decisions import Decision
+from engram_graph.models.entities import Merged, MergeSuggestion, Unmerged
 from engram_graph.models.export import ExportLine
-from engram_graph.models.facts import Draft, Fact, Message
+from engram_graph.models.facts import Draft, Entity, Fact, Message
 from engram_graph.models.results import Added, Explanation, Recall, Report, Timeline
 from engram_graph.models.upkeep import HygieneReport
 
@@ -20,14 +21,18 @@ RECORDS: dict[str, type[BaseModel]] = {
     "added": Added,
     "decision": Decision,
     "draft": Draft,
+    "entity": Entity,
     "explanation": Explanation,
     "export_line": ExportLine,
     "fact": Fact,
     "hygiene_report": HygieneReport,
+    "merge_suggestion": MergeSuggestion,
+    "merged": Merged,
     "message": Message,
     "recall": Recall,
     "report": Report,
     "timeline": Timeline,
+    "unmerged": Unmerged,
 }
 
 

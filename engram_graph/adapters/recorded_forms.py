@@ -13,6 +13,7 @@ from typing import Any
 
 from engram_graph.adapters.recording import Json, Recorded, canonical
 from engram_graph.models.decisions import Answer, Ask, Question, Reply
+from engram_graph.models.entities import Profile
 from engram_graph.models.facts import Draft, Fact, Message
 from engram_graph.questions import decision_prompt, extraction
 
@@ -117,14 +118,26 @@ def _known(ask: Ask) -> dict[str, Fact]:
 
 
 def _question(question: Question, known: Sequence[str]) -> Json:
-    return {
+    form = {
         "name": question.name,
         "version": question.version,
         "type": question.type,
         "options": list(question.options),
         "known": known.index(question.candidate.id) + 1 if question.candidate else None,
         "told_by": sorted(canonical(list(question.told_by))),
-    } | ({"about": known.index(question.about.id) + 1} if question.about else {})
+    }
+    if question.about:
+        form["about"] = known.index(question.about.id) + 1
+    if question.pair:
+        form["pair"] = [_profile(profile) for profile in question.pair]
+    return form
+
+
+def _profile(profile: Profile) -> Json:
+    """One of two entities, with all the facts that the rules look at."""
+    names = [profile.entity.name, *profile.entity.aliases]
+    facts = [{n: _plain(getattr(fact, n)) for n in (*_FACT, "open")} for fact in profile.facts]
+    return {"names": names, "facts": facts}
 
 
 def _fact(fact: Fact, ask: Ask) -> Json:

@@ -219,7 +219,7 @@ async def _log(
             outcome=outcome,
             chosen="yes" if outcome is Outcome.MERGED else "no",
             p=ground.p,
-            reason=why,
+            reason=why if step.ends else "",  # no name outlives the facts it stands in
             fact_id=step.id,
             backend=ground.backend,
             request=ground.request,

@@ -97,7 +97,8 @@ class Entity(Record):
 
     Attributes:
         key: the normalised name (unique in a namespace). name: as first written.
-        aliases: other names that mean it. facts: how many have it as subject or object.
+        aliases: other names that mean it.
+        facts: how many have it as subject or object; None where nobody has counted.
     """
 
     id: str
@@ -105,7 +106,7 @@ class Entity(Record):
     key: str
     name: str
     aliases: tuple[str, ...] = ()
-    facts: int = 0
+    facts: int | None = None
 
 
 class Fact(Record):

@@ -126,7 +126,7 @@ def opposed(first: Profile, second: Profile) -> bool:
 
 def kept_first(first: Entity, second: Entity) -> tuple[Entity, Entity]:
     """Which of two entities stays when they are merged: the one with more facts."""
-    order = sorted((first, second), key=lambda e: (-e.facts, -len(e.key), e.key))
+    order = sorted((first, second), key=lambda e: (-(e.facts or 0), -len(e.key), e.key))
     return order[0], order[1]
 
 

@@ -40,11 +40,12 @@ from engram_graph.errors import (
     ExtractionError,
 )
 from engram_graph.models.decisions import Ask, Question, Reply
-from engram_graph.models.facts import Draft, Fact, Message
+from engram_graph.models.entities import Profile
+from engram_graph.models.facts import Draft, Entity, Fact, Message
 from engram_graph.ports import Decider
 from engram_graph.questions import decision_prompt, extraction
 from engram_graph.rules import questions as about
-from engram_graph.rules.questions import question
+from engram_graph.rules.questions import question, same_entity
 from engram_graph.vocabulary import Role
 from tests.contract.jev_server import JevServer, Scripted
 from tests.contract.recordings import with_other_ids
@@ -851,3 +852,16 @@ def test_a_full_disk_is_said_and_leaves_whole_lines(tmp_path: Path) -> None:
     assert all(json.loads(line) for line in lines(path))
     assert 1 <= held(path)[0].calls < 9
     assert os.path.getsize(path) <= 700
+
+
+def test_two_entities_are_known_by_names_and_facts_not_by_ids() -> None:
+    def asked(name: str = "Odo", ids: str = "1", **more: Any) -> str:
+        known = fact(1, id=f"0190-{ids}", **more)
+        first = Entity(id=f"e{ids}", namespace="n", key=name.lower(), name=name)
+        second = Entity(id=f"f{ids}", namespace="n", key="odo kern", name="Odo Kern")
+        pair = same_entity(Profile(first, (known,)), Profile(second))
+        return canonical_hash(ask_form(replace(usual(), questions=(pair,))))
+
+    assert asked() == asked(ids="2")
+    others = (asked("Ono"), asked(text="Odo is away"), asked(open=False))
+    assert len({asked(), *others}) == 4

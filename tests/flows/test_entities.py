@@ -409,6 +409,51 @@ async def test_a_merge_stays_in_its_namespace(make_memory: Make, namespace: str)
     await one.unmerge(merged)
 
 
+# -- forgotten ------------------------------------------------------------------------------------
+
+
+async def test_an_entity_is_forgotten_under_any_of_its_names(two: Any, graph: Graph) -> None:
+    await two.add_alias("Maya Lindqvist", "ML")
+    await two.merge_entities("Maya", "Maya Lindqvist", reason="her passport")
+    await two.forget(entity="ML")
+    assert await names(two) == ["Jonas", "Rome"]
+    left = """CYPHER 25 MATCH (n:Alias|Decision {namespace: $n})
+    WHERE n:Alias OR n.reason CONTAINS 'Maya' OR n.reason CONTAINS 'passport'
+    RETURN count(n) AS n"""
+    assert await graph.statement(left, n=two.namespace) == [{"n": 0}]
+
+
+async def test_what_is_forgotten_does_not_come_back(two: Any) -> None:
+    merged = await two.merge_entities("Maya", "Maya Lindqvist")
+    first, *rest = merged.facts
+    await two.forget(fact=first)
+    back = await two.unmerge("Maya Lindqvist")
+    assert first not in back.facts
+    assert set(back.facts) <= set(rest)
+    assert back.facts
+
+
+async def test_with_nothing_left_of_it_a_merge_cannot_be_taken_back(memory: Any) -> None:
+    await memory.remember("Maya", "owns", "a kite")
+    gone = (await memory.remember("ML", "owns", "a boat")).facts[0]
+    await memory.merge_entities("Maya", "ML")
+    await memory.forget(fact=gone.id)
+    with pytest.raises(NotFoundError):
+        await memory.unmerge("ML")
+    assert (await memory.remove_alias("Maya", "ML")).aliases == ()
+
+
+async def test_the_one_that_was_kept_goes_when_nothing_is_left_of_it(memory: Any) -> None:
+    own = (await memory.remember("Maya", "owns", "a kite")).facts[0]
+    await memory.remember("ML", "owns", "a boat")
+    await memory.merge_entities("Maya", "ML")
+    await memory.add_alias("Maya", "Sunshine")
+    await memory.forget(fact=own.id)
+    back = await memory.unmerge("Maya")
+    assert (back.entity.name, back.kept) == ("ML", None)
+    assert await names(memory) == ["a boat", "ML"]
+
+
 # -- while others write ---------------------------------------------------------------------------
 
 
