@@ -279,22 +279,31 @@ def _message(
     metadata: object = None,
 ) -> Message:
     plain = {} if metadata is None else clean_metadata(metadata)
-    secrets = find(text) + find_in_json(plain)
+    named = clean_name(speaker or role.value, "speaker")
+    chat = clean_name(conversation or DEFAULT_CONVERSATION, "conversation")
+    secrets = find(text) + find_in_json(plain) + find(named) + find(chat)
     now = clock.now()
     message_id = clock.new_id()
     return Message(
         id=message_id,
         namespace=namespace,
-        conversation=clean_name(conversation or DEFAULT_CONVERSATION, "conversation"),
-        speaker=clean_name(speaker or role.value, "speaker"),
+        conversation=redact_values(chat, secrets),
+        speaker=redact_values(named, secrets),
         role=role,
         text=redact_values(text, secrets),
         said_at=now if said_at is None else instant(said_at, "said_at"),  # type: ignore[arg-type]
         recorded_at=now,
-        source_id=message_id if source_id is None else clean_text(source_id, "source_id"),
+        source_id=message_id if source_id is None else _source(source_id, secrets),
         metadata=redact_json(plain, secrets),
         status=MessageStatus.PENDING,
     )
+
+
+def _source(value: object, secrets: Sequence[str]) -> str:
+    """The caller's id; one that holds a secret becomes another, the same each time."""
+    given = clean_text(value, "source_id")
+    clean = redact_values(given, (*secrets, *find(given)))
+    return given if clean == given else clock.derived_id("source_id", given)
 
 
 def _role(value: object) -> Role:

@@ -12,7 +12,7 @@ from engram_graph.models.facts import Fact
 from engram_graph.rules import questions as ask
 from engram_graph.rules.answers import Decided, failed, label, usable, yes, zone
 from engram_graph.rules.evidence import FIRST_REFUSALS, first_refusal, pair_answer, relation_of
-from engram_graph.rules.gates import counts, needs_second
+from engram_graph.rules.gates import needs_second, strength
 from engram_graph.rules.names import entity_key
 from engram_graph.rules.questions import question
 from engram_graph.rules.situation import Situation
@@ -59,10 +59,10 @@ def escalation_questions(s: Situation, reply: Reply) -> tuple[Question, ...]:
         return ()
     candidate = s.asked[relation.candidate]
     answer = pair_answer(reply, ask.RELATION, candidate)
-    weak = zone(relation.verdict, relation.p, s.thresholds) == "escalate"
-    if answer is None or not weak or candidate.fact.id in s.counted:
+    if answer is None or candidate.fact.id in s.counted:
         return ()
-    if s.method.superseding == "mass" and counts(answer, relation.verdict, s.method):
+    p = strength(answer, relation.verdict, s.method)
+    if zone(relation.verdict, p, s.thresholds) != "escalate":
         return ()
     return (question(ask.RELATION, candidate.fact, candidate.speakers),)
 
@@ -161,11 +161,16 @@ def unsaid_fact(s: Situation) -> Fact:
     )
 
 
-def unanswered(s: Situation, reply: Reply) -> tuple[tuple[Question, Answer | None], ...]:
-    """The questions of the first request that got no usable answer, to be asked again."""
-    found = ((q, reply.answers.get(q.id)) for q in first_questions(s))
-    return tuple(
-        (q, answer)
-        for q, answer in found
-        if not usable(answer) and not (q.candidate and q.candidate.id in s.counted)
+def unanswered(s: Situation, reply: Reply) -> tuple[Question, ...]:
+    """The questions that got no usable answer, to be asked again; of the second phrasing those
+    that were put at all."""
+    first = (q for q in first_questions(s) if not usable(reply.answers.get(q.id)))
+    second = (q for q in second_questions(s, reply) if _is_fallback(reply.answers.get(q.id)))
+    return (
+        *(q for q in first if not (q.candidate and q.candidate.id in s.counted)),
+        *second,
     )
+
+
+def _is_fallback(answer: Answer | None) -> bool:
+    return answer is not None and answer.fallback
