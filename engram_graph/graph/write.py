@@ -177,6 +177,7 @@ async def _write(tx: Tx, plan: WritePlan) -> None:
                         "closed_reason": c.closed_reason.value if c.closed_reason else None,
                         "open": c.valid_until is None,
                         "candidate": records.is_candidate(c.valid_until, c.closed_reason),
+                        "unsettled": c.unsettled or None,
                     },
                 }
                 for c in plan.changes

@@ -26,6 +26,7 @@ class FactChange:
     valid_until: datetime | None
     closed_at: datetime | None
     closed_reason: ClosedReason | None
+    unsettled: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,10 @@ class Ledger:
         outcome: Outcome = Outcome.CLOSED,
         why: str = "",
     ) -> None:
-        """End a fact, or move its end; ``by`` then supersedes it."""
+        """End a fact, or move its end; ``by`` then supersedes it.
+
+        What a person corrects is settled: nothing about it is asked again.
+        """
         before = self._now[fact_id]
         after = before.model_copy(
             update={
@@ -139,6 +142,7 @@ class Ledger:
                 "open": False,
                 "closed_at": self._s.decided_at,
                 "closed_reason": reason,
+                "unsettled": before.unsettled and reason != ClosedReason.CORRECTED,
             }
         )
         self._now[fact_id] = after
@@ -220,6 +224,7 @@ class Ledger:
                 valid_until=now.valid_until,
                 closed_at=now.closed_at,
                 closed_reason=now.closed_reason,
+                unsettled=now.unsettled,
             )
             for before in self._before.values()
             if before.id != fact_id and (now := self._now[before.id]) != before

@@ -13,7 +13,7 @@ from engram_graph.models.facts import Fact
 from engram_graph.models.plans import WritePlan
 from engram_graph.rules import belief, gates, order
 from engram_graph.rules import questions as ask
-from engram_graph.rules.answers import escalated, merged, usable, yes
+from engram_graph.rules.answers import FALLBACK_BACKEND, escalated, merged, usable, yes
 from engram_graph.rules.asking import (
     Standing,
     decided_predicate,
@@ -104,7 +104,8 @@ def _start(s: Situation, ledger: Ledger, reply: Reply, sure: Standing, request: 
     start = belief.start(sure.tentative, sure.relation.p, s.thresholds)
     fact = fact_of(s, reply)
     missing = unanswered(s, reply)
-    question, outcome, before = "belief_start", Outcome.STORED, None
+    question, before = "belief_start", None
+    outcome = Outcome.FALLBACK if missing else Outcome.STORED
     tentative = sure.tentative
     pieces: tuple[float, ...] = ()
     if s.stored is not None:
@@ -136,7 +137,7 @@ def _start(s: Situation, ledger: Ledger, reply: Reply, sure: Standing, request: 
         pieces=pieces,
         request=request,
     )
-    for q, answer in missing:
+    for q in missing:
         ledger.judge(
             q.name,
             Outcome.FALLBACK,
@@ -144,7 +145,7 @@ def _start(s: Situation, ledger: Ledger, reply: Reply, sure: Standing, request: 
             q.candidate.id if q.candidate else None,
             p=0.0,
             reason=reply.error or "no usable answer",
-            backend=answer.backend if answer else "fallback",
+            backend=FALLBACK_BACKEND,
             request=request,
         )
     if s.redacted:

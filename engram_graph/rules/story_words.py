@@ -172,7 +172,7 @@ def _decided(step: Decided, numbers: Thresholds) -> list[str]:
 
 def _headline(step: Decided) -> str:
     because = f": {_cut(step.reason)}" if step.reason else ""
-    if step.outcome == Outcome.FALLBACK and step.question != "settle":
+    if step.outcome == Outcome.FALLBACK and step.question not in ("belief_start", "settle"):
         pair = f" about {_quoted(step.other_text)}" if step.other else ""
         return f"No usable answer to {_cut(step.question)}{pair}{because}"
     if step.question == "belief_start":

@@ -263,6 +263,7 @@ class World:
                     "open": change.valid_until is None,
                     "closed_at": change.closed_at,
                     "closed_reason": change.closed_reason,
+                    "unsettled": change.unsettled,
                     "version": old.version + 1,
                 }
             )

@@ -65,18 +65,32 @@ def test_a_refinement_supports_and_is_linked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "outcome", "belief"),
-    [({"update": 0.8, "new": 0.2}, "unconfirmed", 0.98), (AWAY, "unconfirmed", 0.98)],
+    ("second", "unsettled"), [({"update": 0.8, "new": 0.2}, False), (AWAY, True)]
 )
-def test_an_unconfirmed_update_is_no_evidence(second: Any, outcome: str, belief: float) -> None:
+def test_an_unconfirmed_update_is_no_evidence(second: Any, unsettled: bool) -> None:
     w = World()
     a = w.remember("Kester|uses|the Lark tablet", "2025-01-05")
     w.script = {ask.RELATION: {"update": 0.93, "new": 0.07}, ask.SECOND: second}
     b = w.remember("Kester|uses|the Plover tablet", "2025-06-05")
-    assert w.outcome(b, a) == outcome
-    assert (w.belief(a), w.belief(b)) == (belief, 0.93)
+    assert w.outcome(b, a) == "unconfirmed"
+    assert (w.belief(a), w.belief(b)) == (0.98, 0.93)
     assert w.facts[a].against_count == 0
-    assert "fallback" not in {str(j.outcome) for j in w.judgements}
+    assert (w.facts[b].unsettled, w.outcome(b, a, ask.SECOND)) == (
+        (True, "fallback") if unsettled else (False, "")
+    )
+
+
+def test_a_lost_confirmation_is_asked_for_again() -> None:
+    w = World()
+    a = w.remember("Ilka|lives_in|Tarnfold", "2025-01-10")
+    w.script = {ask.RELATION: {"update": 0.97, "new": 0.03}, ask.SECOND: AWAY}
+    b = w.remember("Ilka|lives_in|Ostwick", "2025-03-04")
+    w.settle(b, "2025-03-04")  # away again
+    assert (w.facts[b].unsettled, w.belief(a), w.open()) == (True, 0.98, {"tarnfold", "ostwick"})
+    w.script = {ask.RELATION: {"update": 0.97, "new": 0.03}}
+    w.settle(b, "2025-03-04")
+    assert (w.facts[b].unsettled, w.belief(a), w.belief(b)) == (False, 0.0448, 0.98)
+    assert w.open() == {"ostwick"}
 
 
 def test_a_contradiction_blocked_by_structure_disputes_both() -> None:
@@ -375,7 +389,9 @@ def test_a_lost_decider_loses_no_fact_and_it_settles_once() -> None:
     fact = w.facts[b]
     assert (fact.tentative, fact.confidence, w.belief(b), w.belief(a)) == (True, 0.0, 0.5, 0.98)
     assert w.outcome(b, a) == "fallback"
-    assert {j.backend for j in w.judgements if j.outcome == Outcome.FALLBACK} == {"fallback"}
+    lost = [j for j in w.judgements if j.outcome == Outcome.FALLBACK]
+    assert lost[0].question == "belief_start"
+    assert {j.backend for j in lost[1:]} == {"fallback"}
     w.script = {ask.RELATION: {"update": 0.97, "new": 0.03}}
     w.settle(b, "2025-05-01")
     assert w.open() == {"foreman"}
@@ -408,7 +424,8 @@ def test_one_lost_answer_about_a_pair_leaves_the_fact_unsure() -> None:
     assert w.facts[b].tentative
     assert w.belief(a) == 0.98
     assert [(j.question, j.candidate_id) for j in w.judgements if j.outcome == "fallback"] == [
-        (ask.RELATION, a)
+        ("belief_start", None),
+        (ask.RELATION, a),
     ]
 
 

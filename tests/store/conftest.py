@@ -184,6 +184,7 @@ async def make_sound(graph: Graph, namespace: str) -> Sound:
                 valid_until=paris.valid_from,
                 closed_at=now(),
                 closed_reason=ClosedReason.BELIEF,
+                unsettled=False,
             ),
         ),
         links=(Link(type="SUPERSEDES", source=paris.id, target=berlin.id, reason="update"),),
