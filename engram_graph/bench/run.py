@@ -24,6 +24,7 @@ from engram_graph.flows import bulk, read, write
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph.driver import Graph
 from engram_graph.graph.queries import load
+from engram_graph.models.facts import Extracted
 from engram_graph.rules.text import turn_text
 from engram_graph.vocabulary import Role
 
@@ -31,6 +32,7 @@ WRITE = 2.5
 SEARCH = 2.0
 BULK = 1.5
 GROWTH = 4.0
+_SIZES = (1, 5, 20)
 _BATCH = 1000
 _REMOVE = 2000
 _LIMIT = 30
@@ -119,7 +121,7 @@ class _Bench:
     async def all(self, facts: int) -> list[Row]:
         """Every row, in the order in which people ask for them."""
         small, large = max(2, facts // 10), 2 * facts
-        self._all = large + 7 * (self._warm + self._rounds)
+        self._all = large + 7 * (self._warm + self._rounds) + sum(2 + self._few(n) for n in _SIZES)
         given = sentences.facts(1, large)
         await self._load(given[:small])
         few_written, _ = await self._write(sentences.newcomers(2))
@@ -128,6 +130,7 @@ class _Bench:
         rows = [
             await self._written("one fact, new subject", sentences.newcomers(4)),
             await self._written("one fact, same subject", sentences.about_one(5)),
+            *[await self._messages(9 + size, size) for size in _SIZES],
             self._row("hybrid search", *await self._search(6), SEARCH),
             imported,
         ]
@@ -161,6 +164,43 @@ class _Bench:
             self._step(1)
             self._held += 1
         return measured, bare
+
+    async def _messages(self, seed: int, size: int) -> Row:
+        """Messages of ``size`` drafts through the whole write path, every question asked, beside
+        as many bare transactions of one fact."""
+        measured, bare = Times(), Times()
+        told = sentences.messages(seed, size)
+        for number in range(-2, self._few(size)):
+            if number == 0:
+                measured, bare = Times(), Times()
+            items = next(told)
+            text = " ".join(item["text"] for item in items)
+            turn = turn_text(Role.USER.value, text)
+            self._vectors.prepare([turn, *(item["text"] for item in items)])
+            parameters = [self.bare.fact(item) for item in next(told)]
+            await in_turn(
+                number,
+                (measured, partial(self._add, text, items)),
+                (bare, partial(self._one_by_one, parameters)),
+            )
+            self._step(1)
+            self._held += size
+        return self._row(f"message, drafts: {size}", measured, bare, WRITE)
+
+    def _few(self, size: int) -> int:
+        """Rounds of messages with ``size`` drafts."""
+        return max(5, self._rounds // size)
+
+    async def _add(self, text: str, items: Sequence[Row]) -> None:
+        drafts = tuple(intake.given(self.namespace, item)[1].drafts[0] for item in items)
+        message = intake.message(self.namespace, {"content": text}, {})
+        extracted = Extracted(extractor="llm:none", drafts=drafts)
+        stored, vectors, degraded = await write.store(self._runtime, message, extracted)
+        await write.process(self._runtime, stored, vectors, degraded)
+
+    async def _one_by_one(self, parameters: Sequence[Row]) -> None:
+        for each in parameters:
+            await self.bare.write(each)
 
     async def _remember(self, item: Row) -> None:
         message, extracted = intake.given(self.namespace, item)

@@ -78,6 +78,16 @@ def newcomers(seed: int) -> Iterator[dict[str, Any]]:
         yield _fact(chance, f"{_name(number)} the {seed}th", number)
 
 
+def messages(seed: int, size: int) -> Iterator[list[dict[str, Any]]]:
+    """Messages without end, each of ``size`` facts about a person nobody mentioned before."""
+    chance = random.Random(seed)
+    number = 0
+    while True:
+        number += 1
+        who = f"{_name(number)} the {seed}th"
+        yield [_fact(chance, who, number * size + place) for place in range(size)]
+
+
 def about_one(seed: int) -> Iterator[dict[str, Any]]:
     """Facts without end about the same person and predicate, always another object."""
     chance = random.Random(seed)

@@ -46,6 +46,9 @@ async def test_a_tiny_run_gives_every_row_and_leaves_nothing(graph: Graph) -> No
     assert [r["work"] for r in rows] == [
         "one fact, new subject",
         "one fact, same subject",
+        "message, drafts: 1",
+        "message, drafts: 5",
+        "message, drafts: 20",
         "hybrid search",
         "bulk import, per batch",
         "one fact, growth from 4 facts",
