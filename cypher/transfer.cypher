@@ -19,6 +19,7 @@ RETURN
   COUNT { MATCH (d:Decision) WHERE d.namespace = $namespace AND d.decided_at IS NOT NULL }
     AS decision,
   COUNT { MATCH (q:Request) WHERE q.namespace = $namespace AND q.sent_at IS NOT NULL } AS request,
+  COUNT { MATCH (a:Alias) WHERE a.namespace = $namespace AND a.key IS NOT NULL } AS alias,
   head(COLLECT { MATCH (f:Fact) WHERE f.namespace = $namespace AND f.predicate IS NOT NULL
     RETURN sum(f.version) }) AS fact_versions,
   head(COLLECT { MATCH (e:Entity) WHERE e.namespace = $namespace AND e.key IS NOT NULL
@@ -125,6 +126,17 @@ WITH q ORDER BY q.namespace, q.sent_at, q.id LIMIT $limit
 RETURN q {.*} AS request,
   COLLECT { MATCH (q)<-[:FROM]-(d:Decision) RETURN d.id ORDER BY d.id } AS decisions
 ORDER BY q.sent_at, q.id
+
+// name: export_aliases
+// Aliases after a key, with the decisions of the merge that left them.
+CYPHER 25
+MATCH (a:Alias)
+WHERE a.namespace = $namespace AND a.key > $after
+WITH a ORDER BY a.namespace, a.key LIMIT $limit
+MATCH (a)-[:ALIAS_OF]->(e:Entity)
+RETURN a {.*} AS alias, e.key AS entity,
+  COLLECT { MATCH (a)<-[:LEFT]-(d:Decision) RETURN d.id ORDER BY d.id } AS decisions
+ORDER BY a.key
 
 // name: ids_elsewhere
 // Those of the ids that a record of another namespace has.
@@ -311,6 +323,26 @@ FILTER size(decisions) > 0 OR row.orphan
 CREATE (q:Request)
 SET q += row.properties
 FOREACH (d IN decisions | CREATE (d)-[:FROM]->(q))
+
+// name: transfer_aliases
+// Aliases whose key is free, each of its entity, and joined to the decisions of its merge.
+CYPHER 25
+UNWIND $rows AS row
+MATCH (e:Entity {namespace: $namespace, key: row.entity})
+OPTIONAL MATCH (taken:Entity {namespace: $namespace, key: row.key})
+WITH row, e, taken
+FILTER taken IS NULL
+MERGE (a:Alias {namespace: $namespace, key: row.key})
+ON CREATE SET a += row.properties, a.made = true
+WITH row, e, a
+FILTER a.made IS NOT NULL
+REMOVE a.made
+CREATE (a)-[:ALIAS_OF]->(e)
+WITH row, a
+UNWIND row.decisions AS id
+MATCH (d:Decision {id: id})
+WHERE d.namespace = $namespace
+CREATE (d)-[:LEFT]->(a)
 
 // name: transfer_done
 // Takes the mark from what is imported whole.

@@ -21,8 +21,10 @@ from engram_graph.flows.transfer_names import Names
 from engram_graph.formats.export import Line, read_header, read_records
 from engram_graph.formats.export_check import Register, check
 from engram_graph.graph import transfer
+from engram_graph.graph import transfer_import as store
 from engram_graph.graph.write import Stored
 from engram_graph.models.export import (
+    AliasRecord,
     AnyRecord,
     ConversationRecord,
     DecisionRecord,
@@ -125,7 +127,7 @@ class _Transport:
             InputError: it does; nothing was imported.
         """
         for ids in self._register.ids() if self._names.kept else ():
-            if await transfer.elsewhere(self._graph, self._namespace, ids):
+            if await store.elsewhere(self._graph, self._namespace, ids):
                 raise InputError(
                     "the file has ids of records in another namespace",
                     hint="Import it into a namespace of another name: ids are then made anew.",
@@ -136,38 +138,38 @@ class _Transport:
         match batch[0][1]:
             case ConversationRecord():
                 names = {record.name for record in _only(batch, ConversationRecord)}
-                await transfer.conversations(self._graph, self._namespace, sorted(names))
+                await store.conversations(self._graph, self._namespace, sorted(names))
             case MessageRecord():
                 await self._write_messages(batch)
             case EntityRecord():
-                for line, record in batch:
-                    assert isinstance(line.record, EntityRecord)
-                    assert isinstance(record, EntityRecord)
-                    self._names.entity(line.record.entity.key, record)
+                await self._keep_entities(batch)
             case FactRecord():
                 await self._write_facts(batch)
             case MentionRecord():
                 await self._write_mentions(_only(batch, MentionRecord))
             case LinkRecord():
                 links = [self._names.link(record) for record in _only(batch, LinkRecord)]
-                await transfer.links(self._graph, self._namespace, _there(links))
+                await store.links(self._graph, self._namespace, _there(links))
             case DecisionRecord():
                 found = [self._names.decision(record) for record in _only(batch, DecisionRecord)]
-                await transfer.decisions(self._graph, self._namespace, _there(found))
+                await store.decisions(self._graph, self._namespace, _there(found))
             case RequestRecord():
                 requests = [
                     (*self._names.request(record), not record.decisions)
                     for record in _only(batch, RequestRecord)
                 ]
-                await transfer.requests(self._graph, self._namespace, requests)
+                await store.requests(self._graph, self._namespace, requests)
+            case AliasRecord():
+                aliases = [self._names.alias(record) for record in _only(batch, AliasRecord)]
+                await store.aliases(self._graph, self._namespace, aliases)
 
     async def finish(self) -> None:
         """All is there: take the marks away."""
         for ids in self._register.marked():
-            await transfer.done(self._graph, self._namespace, ids)
+            await store.done(self._graph, self._namespace, ids)
 
     async def _write_messages(self, batch: Batch) -> None:
-        known = await transfer.known_messages(
+        known = await store.known_messages(
             self._graph,
             self._namespace,
             [record.message.source_id for record in _only(batch, MessageRecord)],
@@ -201,7 +203,7 @@ class _Transport:
         vectors = await self._vectors(
             [turn_text(r.message.speaker, r.message.text) for r in new], [r.vector for r in new]
         )
-        made = await transfer.messages(
+        made = await store.messages(
             self._graph,
             self._namespace,
             [
@@ -216,6 +218,17 @@ class _Transport:
             )
         self._messages += made
         self._register.mark(record.message.id for record in new)
+
+    async def _keep_entities(self, batch: Batch) -> None:
+        """An entity is stored with its first fact; a name that is an alias here means another."""
+        keys = [record.entity.key for record in _only(batch, EntityRecord)]
+        meant = await store.resolved(self._graph, self._namespace, keys)
+        for line, record in batch:
+            assert isinstance(line.record, EntityRecord)
+            assert isinstance(record, EntityRecord)
+            key = meant.get(record.entity.key, record.entity.key)
+            entity = record.entity.model_copy(update={"key": key})
+            self._names.entity(line.record.entity.key, record.model_copy(update={"entity": entity}))
 
     async def _write_facts(self, batch: Batch) -> None:
         kept: list[tuple[FactRecord, list[str]]] = []
@@ -239,7 +252,7 @@ class _Transport:
             }
             fact = old.model_copy(update=here)
             kept.append((record.model_copy(update={"fact": fact}), sources))
-        known = await transfer.known_facts(
+        known = await store.known_facts(
             self._graph, self._namespace, [record.fact.id for record, _ in kept]
         )
         new = [record for record, _ in kept if record.fact.id not in known]
@@ -249,10 +262,10 @@ class _Transport:
             (record.fact, vector, entities[record.fact.subject_key].entity.id)
             for record, vector in zip(new, vectors, strict=True)
         ]
-        await transfer.facts(
+        await store.facts(
             self._graph,
             self._namespace,
-            [entities[key] for key in needed],
+            [entities[key] for key in sorted(needed)],
             rows,
             [(record.fact.id, sources) for record, sources in kept],
         )
@@ -263,7 +276,7 @@ class _Transport:
 
     async def _write_mentions(self, records: Sequence[MentionRecord]) -> None:
         ids = {r.fact: new for r in records if (new := self._names.of(r.fact)) is not None}
-        known = await transfer.known_facts(self._graph, self._namespace, list(ids.values()))
+        known = await store.known_facts(self._graph, self._namespace, list(ids.values()))
         entities: dict[str, EntityRecord] = {}
         pairs: list[tuple[str, str]] = []
         for record in records:
@@ -272,7 +285,7 @@ class _Transport:
                 entity = self._register.entity(record.entity)
                 entities[entity.entity.key] = entity
                 pairs.append((fact_id, entity.entity.key))
-        await transfer.mentions(self._graph, self._namespace, list(entities.values()), pairs)
+        await store.mentions(self._graph, self._namespace, list(entities.values()), pairs)
 
     async def _vectors(
         self, texts: Sequence[str], given: Sequence[Vector | None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ from engram_graph import clock
 from engram_graph.formats.export_check import Register
 from engram_graph.models.decisions import RequestLog
 from engram_graph.models.export import (
+    AliasRecord,
     DecisionRecord,
     EntityRecord,
     LinkRecord,
@@ -16,6 +18,8 @@ from engram_graph.models.export import (
     RequestRecord,
 )
 from engram_graph.models.facts import Link
+
+_UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
 
 class Names:
@@ -62,14 +66,40 @@ class Names:
         new = record.entity.model_copy(
             update={"id": self.derived(record.entity.id), "namespace": self._namespace}
         )
-        self._register.keep_entity(key, record.model_copy(update={"entity": new}))
+        apart = tuple(map(self.derived, record.apart))
+        kept = record.model_copy(update={"entity": new, "apart": apart})
+        self._register.keep_entity(key, kept)
+
+    def alias(self, record: AliasRecord) -> AliasRecord:
+        """An alias of the entity as it is stored, with what undoing its merge needs."""
+        changed: dict[str, Any] = {
+            "entity": self._register.entity(record.entity).entity.key,
+            "decisions": tuple(n for one in record.decisions if (n := self.of(one)) is not None),
+        }
+        if record.merged:
+            ids = {
+                "id": self.derived(record.merged.id),
+                "apart": tuple(map(self.derived, record.merged.apart)),
+            }
+            changed["merged"] = record.merged.model_copy(update=ids)
+        return record.model_copy(update=changed)
+
+    def _told(self, reason: str | None) -> str | None:
+        """A reason with the new ids of the records it names, such as that of a merge."""
+
+        def new(found: re.Match[str]) -> str:
+            old = found[0]
+            return (self.of(old) or old) if self._register.names_record(old) else old
+
+        return None if reason is None else _UUID.sub(new, reason)
 
     def link(self, record: LinkRecord) -> Link | None:
         """A link between the new ids; None when one end was left out."""
         source, target = self.of(record.link.source), self.of(record.link.target)
         if source is None or target is None:
             return None
-        return record.link.model_copy(update={"source": source, "target": target})
+        reason = self._told(record.link.reason)
+        return record.link.model_copy(update={"source": source, "target": target, "reason": reason})
 
     def decision(self, record: DecisionRecord) -> DecisionRecord | None:
         """A decision on the new ids; None when what it is about was left out."""
@@ -80,7 +110,12 @@ class Names:
         if new_id is None or left_out:
             self.leave_out(old.id)
             return None
-        changed: dict[str, Any] = {"id": new_id, "fact_id": about, "candidate_id": compared}
+        changed: dict[str, Any] = {
+            "id": new_id,
+            "fact_id": about,
+            "candidate_id": compared,
+            "reason": self._told(old.reason),
+        }
         moves_end = record.moves_end
         if old.fact_id and about is None:
             # The fact it was about is left out: what it moved is said of the other one.
@@ -92,8 +127,20 @@ class Names:
             }
             moves_end = False
         return record.model_copy(
-            update={"decision": old.model_copy(update=changed), "moves_end": moves_end}
+            update={
+                "decision": old.model_copy(update=changed),
+                "moves_end": moves_end,
+                "more": {name: self._renamed(value) for name, value in record.more.items()},
+            }
         )
+
+    def _renamed(self, value: Any) -> Any:
+        """A value with new ids in place of old ones."""
+        if isinstance(value, list | tuple):
+            return [self._renamed(one) for one in value]
+        if isinstance(value, str) and _UUID.fullmatch(value):
+            return self.of(value) or value
+        return value
 
     def request(self, record: RequestRecord) -> tuple[RequestLog, list[str]]:
         """A call to a decider with the new ids, and the decisions that rest on it."""

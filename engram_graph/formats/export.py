@@ -15,6 +15,7 @@ from engram_graph.errors import InputError
 from engram_graph.models.export import (
     FORMAT,
     VERSION,
+    AliasRecord,
     AnyRecord,
     ConversationRecord,
     DecisionRecord,
@@ -33,6 +34,7 @@ from engram_graph.vocabulary import PREDICATES, MessageStatus
 MAX_LINE_BYTES = 256 * 1024 * 1024  # a message of 4 million characters and its drafts fit in
 T = TypeVar("T")
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PROPERTY = re.compile("[a-z_]{1,50}")
 _COUNTERS = 2**31
 _RECORD: TypeAdapter[AnyRecord] = TypeAdapter(Annotated[AnyRecord, Field(discriminator="record")])
 
@@ -166,7 +168,7 @@ def _check(record: AnyRecord) -> None:
         case MessageRecord():
             _message(record.message)
         case EntityRecord():
-            _ids(record.entity.id)
+            _ids(record.entity.id, *record.apart)
             clean_text(record.entity.key, "key")
             clean_text(record.entity.name, "name")
         case FactRecord():
@@ -180,11 +182,19 @@ def _check(record: AnyRecord) -> None:
             _ids(record.link.source, record.link.target)
         case DecisionRecord():
             _ids(record.decision.id, record.decision.fact_id, record.decision.candidate_id)
+            if not all(map(_PROPERTY.fullmatch, record.more)):
+                raise InputError("more holds a name that is none")
         case RequestRecord():
             _ids(record.request.id, *record.request.candidates, *record.decisions)
             moment = record.request.sent_at
             if moment.utcoffset() is None or moment.utcoffset():
                 raise InputError("sent_at is not in UTC")
+        case AliasRecord():
+            _ids(*record.decisions)
+            clean_text(record.key, "key")
+            clean_text(record.name, "name")
+            if record.merged:
+                _ids(record.merged.id, *record.merged.apart)
 
 
 def _message(message: Message) -> None:

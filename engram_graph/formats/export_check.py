@@ -15,6 +15,7 @@ from engram_graph.formats.export import Line, read_records, wrong
 from engram_graph.models.decisions import Decision
 from engram_graph.models.export import (
     KINDS,
+    AliasRecord,
     ConversationRecord,
     DecisionRecord,
     EntityRecord,
@@ -81,6 +82,10 @@ class Register:
         )
         while some := found.fetchmany(1000):
             yield [name for (name,) in some]
+
+    def names_record(self, name: str) -> bool:
+        """Whether a name is the id of a record."""
+        return any(self.has(kind, name) for kind in ("fact", "message", "decision", "request"))
 
     def fact(self, number: int, record: FactRecord) -> None:
         """Note a fact's state."""
@@ -238,6 +243,12 @@ def _note(line: Line, header: Header, register: Register) -> None:
         case RequestRecord(request=request, decisions=decisions):
             new("request", request.id)
             known("decision", *decisions)
+        case AliasRecord(key=key, entity=entity_key, decisions=decisions):
+            new("alias", key)
+            known("entity", entity_key)
+            known("decision", *decisions)
+            if register.has("entity", key):
+                raise InputError("the alias is the key of an entity")
 
 
 def _length(vector: list[float] | None, header: Header) -> None:

@@ -27,6 +27,7 @@ class Counts(Record):
     link: int = _COUNT
     decision: int = _COUNT
     request: int = _COUNT
+    alias: int = _COUNT
 
     @property
     def total(self) -> int:
@@ -76,12 +77,16 @@ class MessageRecord(Record):
 
 
 class EntityRecord(Record):
-    """An entity; facts name it by its key."""
+    """An entity; facts name it by its key. Its aliases are records of their own.
+
+    ``apart``: ids of the entities that a merge with it was taken back from.
+    """
 
     record: Literal["entity"] = "entity"
     entity: Entity
     version: int = _NUMBER
     created_at: datetime | None = None
+    apart: tuple[str, ...] = ()
 
 
 class FactRecord(Record):
@@ -113,12 +118,14 @@ class DecisionRecord(Record):
 
     Attributes:
         position: its place among those of one plan. moves_end: it closed or reopened a fact.
+        more: what only decisions of some kinds hold, such as what a merge of entities moved.
     """
 
     record: Literal["decision"] = "decision"
     decision: Decision
     position: int = _NUMBER
     moves_end: bool = False
+    more: dict[str, str | bool | int | float | tuple[str, ...]] = Field(default_factory=dict)
 
 
 class RequestRecord(Record):
@@ -126,6 +133,32 @@ class RequestRecord(Record):
 
     record: Literal["request"] = "request"
     request: RequestLog
+    decisions: tuple[str, ...] = ()
+
+
+class MergedEntity(Record):
+    """The entity that an alias was before a merge; undoing the merge needs it."""
+
+    id: str
+    version: int = _NUMBER
+    created_at: datetime | None = None
+    apart: tuple[str, ...] = ()
+    alias_keys: tuple[str, ...] = ()
+
+
+class AliasRecord(Record):
+    """A name that means an entity (key).
+
+    Attributes:
+        merged: what it was, if a merge left it. decisions: ids of those of the merge.
+    """
+
+    record: Literal["alias"] = "alias"
+    key: str
+    name: str
+    entity: str
+    created_at: datetime | None = None
+    merged: MergedEntity | None = None
     decisions: tuple[str, ...] = ()
 
 
@@ -138,6 +171,7 @@ AnyRecord = (
     | LinkRecord
     | DecisionRecord
     | RequestRecord
+    | AliasRecord
 )
 KINDS = tuple(Counts.model_fields)
 """Every kind of record, in the order of a file."""

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from engram_graph.models.export import (
+    AliasRecord,
     AnyRecord,
     ConversationRecord,
     DecisionRecord,
@@ -70,10 +71,7 @@ def without(record: AnyRecord, values: Iterable[str]) -> AnyRecord:
             return record.model_copy(update={"message": told, "drafts": drafts})
         case EntityRecord(entity=entity):
             name = redact_values(entity.name, known)
-            bare = redact_values(entity.key, known)
-            # The key is in lower case: what was found in the name is not found in it.
-            kept = name == entity.name and bare == entity.key
-            key = entity.key if kept else entity_key(name if name != entity.name else bare)
+            key = _key(entity.key, entity.name, known)
             aliases = tuple(redact_values(alias, known) for alias in entity.aliases)
             new = entity.model_copy(update={"name": name, "key": key, "aliases": aliases})
             return record.model_copy(update={"entity": new})
@@ -84,7 +82,9 @@ def without(record: AnyRecord, values: Iterable[str]) -> AnyRecord:
         case LinkRecord(link=link):
             return record.model_copy(update={"link": changed(link, "reason")})
         case DecisionRecord(decision=decision):
-            return record.model_copy(update={"decision": changed(decision, "reason")})
+            plain_more = {name: _strings(value, known) for name, value in record.more.items()}
+            update = {"decision": changed(decision, "reason"), "more": plain_more}
+            return record.model_copy(update=update)
         case RequestRecord(request=request):
             plain_request = replace(
                 request,
@@ -94,8 +94,19 @@ def without(record: AnyRecord, values: Iterable[str]) -> AnyRecord:
                 answers=_strings(request.answers, known),
             )
             return record.model_copy(update={"request": plain_request})
+        case AliasRecord():
+            key = _key(record.key, record.name, known)
+            return record.model_copy(update={"key": key, "name": safe(record.name)})
         case MentionRecord():
             return record
+
+
+def _key(key: str, name: str, known: tuple[str, ...]) -> str:
+    """A key in lower case does not hold what was found in the name: it is then made of the name."""
+    plain, bare = redact_values(name, known), redact_values(key, known)
+    if plain == name and bare == key:
+        return key
+    return entity_key(plain if plain != name else bare)
 
 
 def _texts(record: AnyRecord) -> Iterator[str | None]:
@@ -113,9 +124,12 @@ def _texts(record: AnyRecord) -> Iterator[str | None]:
             yield link.reason
         case DecisionRecord(decision=decision):
             yield from (decision.reason, decision.chosen)
+            yield from (_UUID.sub("", text) for text in _words(record.more))
         case RequestRecord(request=request):
             yield from (request.model, request.error, request.request_id)
             yield from (_UUID.sub("", text) for text in _words(request.answers))
+        case AliasRecord():
+            yield from (record.key, record.name)
         case ConversationRecord() | MentionRecord():
             return
 

@@ -6,6 +6,7 @@ or a belief is worth stays in, when it was decided does not.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from engram_graph.graph.driver import Graph
@@ -115,10 +116,12 @@ def _sorted(items: Any) -> list[Any]:
 
 
 _EVERYTHING = """CYPHER 25
-MATCH (n:Conversation|Message|Entity|Fact|Decision|Request {namespace: $namespace})
+MATCH (n:Conversation|Message|Entity|Alias|Fact|Decision|Request {namespace: $namespace})
 RETURN labels(n) AS labels, properties(n) AS properties, elementId(n) AS place,
   COLLECT { MATCH (n)-[r]->(m) RETURN [type(r), properties(r), elementId(m)] } AS out"""
-_OWN = ("id", "namespace", "namespace_key", "fact_id")
+_OWN = ("id", "namespace", "namespace_key", "fact_id", "entity_id", "apart")
+_OWN += ("merge_id", "gone_id", "kept_id")  # ids of a merge and its entities
+_MERGE = re.compile(r"^merge [0-9a-f-]{36}$")
 
 
 async def exact(graph: Graph, namespace: str) -> list[Any]:
@@ -138,6 +141,7 @@ async def exact(graph: Graph, namespace: str) -> list[Any]:
         if isinstance(value, str):
             for fact_id, text in said.items():
                 value = value.replace(fact_id, text)
+            return _MERGE.sub("merge", value)
         return [told(item) for item in value] if isinstance(value, list) else value
 
     def bare(properties: dict[str, Any]) -> Any:

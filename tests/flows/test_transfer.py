@@ -16,6 +16,7 @@ from flow_fakes import ScriptedDecider, ScriptedExtractor, broken, draft
 from engram_graph.clock import derived_id
 from engram_graph.errors import ConflictError, InputError
 from engram_graph.graph import transfer
+from engram_graph.graph import transfer_import as store
 from engram_graph.graph.driver import Graph
 from engram_graph.memory import AsyncMemory
 from engram_graph.sync import Memory
@@ -97,6 +98,11 @@ async def full(make_memory: Made, decider: Any, extractor: Any) -> AsyncMemory:
         said_at="2025-03-13T09:00:00Z",
         speaker="Bero",
     )
+    # A name that means another, and two entities that became one.
+    await memory.remember("Berold", "speaks", "Welsh", said_at="2025-01-05")
+    await memory.remember("Bero", "speaks", "Welsh", said_at="2025-01-06")
+    await memory.add_alias("Mirelle", "Mimi")
+    await memory.merge_entities("Bero", "Berold")
     await memory.add("Mirelle waved.", said_at="2025-03-12T09:00:00Z", source_id="m6")
     return memory
 
@@ -143,11 +149,11 @@ async def test_the_copy_is_equal_and_stays_so(
     assert kinds == set(lines_of(exported)[0]["counts"])
     copy = namespace + "-copy"
     first = await full.import_(exported, namespace=copy)
-    assert (first.messages, first.facts, first.skipped, first.failed) == (9, 7, 0, ())
+    assert (first.messages, first.facts, first.skipped, first.failed) == (11, 9, 0, ())
     original = await exact(graph, namespace)
     assert await exact(graph, copy) == original
     again = await full.import_(exported, namespace=copy)
-    assert (again.messages, again.facts, again.skipped, again.failed) == (0, 0, 16, ())
+    assert (again.messages, again.facts, again.skipped, again.failed) == (0, 0, 20, ())
     assert await exact(graph, copy) == original
     assert await exact(graph, namespace) == original
     assert (await full.doctor(namespace=copy)).sound
@@ -158,7 +164,7 @@ async def test_the_namespace_itself_is_left_alone(
 ) -> None:
     before = await exact(await graph_of(full), namespace)
     done = await full.import_(exported)
-    assert (done.messages, done.facts, done.skipped) == (0, 0, 16)
+    assert (done.messages, done.facts, done.skipped) == (0, 0, 20)
     assert await exact(await graph_of(full), namespace) == before
 
 
@@ -200,6 +206,32 @@ async def test_the_copy_lives_on_by_itself(
     stays = await full.facts(namespace=copy, predicate="works_at", open=True)
     assert [fact.object for fact in stays.facts] == ["Dunmere Bakery"]
     assert await exact(graph, namespace) == before
+
+
+async def test_a_merge_is_taken_back_in_the_copy(
+    full: AsyncMemory, namespace: str, exported: Path
+) -> None:
+    graph, copy = await graph_of(full), namespace + "-copy"
+    await full.import_(exported, namespace=copy)
+    original = await full.unmerge("Berold")
+    there = await full.unmerge("Berold", namespace=copy)
+    assert (len(there.facts), there.entity.name) == (len(original.facts), "Berold")
+    assert await canonical(graph, copy) == await canonical(graph, namespace)
+    assert (await full.entity("Mimi", namespace=copy)).name == "Mirelle"
+
+
+async def test_a_name_that_is_an_alias_there_means_its_entity(
+    full: AsyncMemory, namespace: str, exported: Path
+) -> None:
+    other = namespace + "-other"
+    await full.remember("Mirelle Vane", "owns", "a kiln", namespace=other)
+    await full.add_alias("Mirelle Vane", "Mirelle", namespace=other)
+    await full.import_(exported, namespace=other)
+    found = await full.facts(subject="Mirelle", namespace=other)
+    assert {fact.subject for fact in found.facts} == {"Mirelle Vane"}
+    assert len(found.facts) == 7
+    names = {entity.name for entity in await full.entities(namespace=other)}
+    assert "Mirelle" not in names
 
 
 async def test_every_answer_names_the_facts_of_the_copy(
@@ -249,7 +281,7 @@ async def test_what_was_applied_is_not_applied_again(
         namespace=copy,
     )
     results = await full.resume(namespace=copy)
-    assert len(results) == 9
+    assert len(results) == 11
     assert await canonical(graph, copy) == before
 
 
@@ -261,20 +293,20 @@ async def test_entities_of_one_name_become_one(
 ) -> None:
     other = namespace + "-other"
     known = await full.remember(
-        *("MIRELLE", "speaks", "Welsh"), said_at="2025-03-10T12:00:00Z", namespace=other
+        *("MIRELLE", "born_in", "Rhyl"), said_at="2025-03-10T12:00:00Z", namespace=other
     )
     done = await full.import_(exported, namespace=other)
-    assert (done.messages, done.facts) == (9, 7)
+    assert (done.messages, done.facts) == (11, 9)
     names = {fact.subject for fact in (await full.facts(namespace=other)).facts}
     assert names == {"MIRELLE", "Bero"}
-    (kept,) = (await full.facts(namespace=other, predicate="speaks")).facts
+    (kept,) = (await full.facts(namespace=other, predicate="born_in")).facts
     assert kept == known.facts[0]
     rows = await (await graph_of(full)).statement(
         "MATCH (e:Entity {namespace: $namespace, key: 'mirelle'}) RETURN e.version AS version",
         namespace=other,
     )
     assert rows[0]["version"] == 1 + 6  # plans made before the import are stale
-    assert (await full.import_(exported, namespace=other)).skipped == 16
+    assert (await full.import_(exported, namespace=other)).skipped == 20
 
 
 async def test_a_known_source_id_of_something_else_is_reported(
@@ -293,7 +325,7 @@ async def test_a_known_source_id_of_something_else_is_reported(
         if one.get("record") == "fact" and one["fact"]["text"] == "Mirelle prefers markets"
     )
     assert [place for place, _ in done.failed] == [message, fact]
-    assert (done.messages, done.facts) == (8, 6)
+    assert (done.messages, done.facts) == (10, 8)
     texts = {fact.text for fact in (await full.facts(namespace=other)).facts}
     assert "Mirelle prefers markets" not in texts
     assert "Zed owns a boat" in texts
@@ -318,18 +350,18 @@ async def test_the_same_message_stored_there_by_itself_is_known(
     )
     (own,) = (await full.facts(namespace=other)).facts
     done = await full.import_(exported, namespace=other)
-    assert (done.messages, done.facts, done.skipped, done.failed) == (8, 6, 2, ())
+    assert (done.messages, done.facts, done.skipped, done.failed) == (10, 8, 2, ())
     (kept,) = (await full.facts(namespace=other, predicate="prefers", open=True)).facts
     assert kept == own
     await full.import_(exported, namespace=other)
-    assert (await full.stats(namespace=other)).facts == 7
+    assert (await full.stats(namespace=other)).facts == 9
 
 
 # -- what breaks off ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "step", ["messages", "facts", "mentions", "links", "decisions", "requests", "done"]
+    "step", ["messages", "facts", "mentions", "links", "decisions", "requests", "aliases", "done"]
 )
 @pytest.mark.parametrize("after", [False, True])
 async def test_a_broken_import_is_completed_by_another(
@@ -341,7 +373,7 @@ async def test_a_broken_import_is_completed_by_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     graph, copy = await graph_of(full), namespace + "-copy"
-    whole = getattr(transfer, step)
+    whole = getattr(store, step)
 
     async def breaks(*arguments: Any, **options: Any) -> Any:
         if after:
@@ -349,7 +381,7 @@ async def test_a_broken_import_is_completed_by_another(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(transfer, step, breaks)
+        patch.setattr(store, step, breaks)
         with pytest.raises(KeyboardInterrupt):
             await full.import_(exported, namespace=copy)
     left = {one.invariant for one in (await full.doctor(namespace=copy)).findings}
@@ -405,8 +437,8 @@ async def test_an_existing_file_is_kept(full: AsyncMemory, exported: Path) -> No
     assert exported.read_bytes() == before
     await full.remember("Bero", "owns", "a mug", said_at="2025-04-01")
     told = await full.export(exported, overwrite=True)
-    assert told.counts.fact == 8
-    assert sum(1 for _ in of(lines_of(exported), "fact")) == 8
+    assert told.counts.fact == 10
+    assert sum(1 for _ in of(lines_of(exported), "fact")) == 10
     assert exported.stat().st_mode & 0o077 == 0
 
 
@@ -483,7 +515,7 @@ NOBODY = "00000000-0000-4000-8000-000000000000"
         (first_of("decision", "decision.fact_id", NOBODY), "names a fact"),
         (first_of("request", "decisions", [NOBODY]), "names a decision"),
         (lambda lines: lines.insert(3, lines[3]), "twice"),
-        (lambda lines: lines.append(lines[1]), "after a request"),
+        (lambda lines: lines.append(lines[1]), "after a alias"),
         (lambda lines: lines.insert(3, {"record": "planet"}), "planet"),
         (lambda lines: lines[0].update(version=9), "version 9"),
         (lambda lines: lines[0].update(format="other"), "no header"),
@@ -574,7 +606,7 @@ async def test_secrets_of_a_foreign_file_stay_out(
     next(of(lines, "request"))["request"]["error"] = f"said {secret}"
     copy = namespace + "-copy"
     done = await full.import_(write(exported, lines), namespace=copy)
-    assert (done.messages, done.facts, done.failed) == (9, 7, ())
+    assert (done.messages, done.facts, done.failed) == (11, 9, ())
     stored = json.dumps(await exact(await graph_of(full), copy), default=str).lower()
     assert secret.lower() not in stored
     assert "the password of the mill ledger is (redacted)" in stored
