@@ -51,13 +51,12 @@ UNION
 RETURN DISTINCT found AS id
 
 // name: facts_leaving
-// The facts that go, with the keys of all their entities.
+// The facts that go, with the keys of their entities.
 CYPHER 25
 UNWIND $ids AS id
 MATCH (f:Fact {id: id})
 WHERE f.namespace = $namespace
 RETURN f.id AS id, f.recorded_at AS recorded_at,
-  COLLECT { MATCH (f)-[:SUBJECT]->(e:Entity) RETURN e.key } AS subjects,
   COLLECT { MATCH (f)-[:SUBJECT|OBJECT|MENTIONS]->(e:Entity) RETURN DISTINCT e.key } AS keys
 
 // name: links_leaving
@@ -71,8 +70,8 @@ RETURN {type: type(r), source: startNode(r).id, target: endNode(r).id, p: r.p, r
   decided_at: r.decided_at} AS link
 
 // name: decisions_leaving
-// The decisions on them, and those that stand for a draft of a message that goes; the facts and
-// requests of each.
+// The decisions on them, those that stand for a draft of a message that goes, and those that merged
+// an entity which goes; the facts and requests of each.
 CYPHER 25
 CALL () {
   UNWIND $ids AS id
@@ -83,6 +82,15 @@ UNION
   UNWIND $drafts AS id
   MATCH (d:Decision {id: id})
   WHERE d.namespace = $namespace
+  RETURN d
+UNION
+  UNWIND $entities AS key
+  MATCH (e:Entity {namespace: $namespace, key: key})<-[:ALIAS_OF]-(:Alias)<-[:LEFT]-(d:Decision)
+  RETURN d
+UNION
+  UNWIND $entities AS key
+  MATCH (e:Entity {namespace: $namespace, key: key})<-[:MENTIONS]-(:Fact)<-[:ABOUT]-(d:Decision)
+  WHERE d.kept_id = e.id OR d.gone_id = e.id
   RETURN d
 }
 RETURN d.id AS id,
@@ -170,16 +178,6 @@ UNWIND $names AS name
 MATCH (c:Conversation {namespace: $namespace, name: name})
 SET c.locked = true
 REMOVE c.locked
-
-// name: lock_entities_known
-// Takes the write locks of entities that are there, in the given (sorted) order; those among
-// $subjects get a new version, so that a plan made from their facts is made again.
-CYPHER 25
-UNWIND $keys AS key
-MATCH (e:Entity {namespace: $namespace, key: key})
-SET e.locked = true
-SET e.version = CASE WHEN key IN $subjects THEN e.version + 1 ELSE e.version END
-REMOVE e.locked
 
 // name: lock_messages
 // Takes the write locks of messages, in the given (sorted) order.
@@ -275,7 +273,7 @@ WHERE NOT EXISTS {
 DELETE c
 
 // name: erase_entities
-// Entities, with all that names them.
+// Entities with their aliases.
 CYPHER 25
 UNWIND $keys AS key
 MATCH (e:Entity {namespace: $namespace, key: key})

@@ -37,7 +37,8 @@ class Forgetting(Connection):
             fact: it, or its id: with its copies (SAME_AS), its decisions, and the messages that
                 state nothing else.
             message: it, its id or its source_id: with the facts that no other message states.
-            entity: any spelling of its name: with all facts it is the subject or object of.
+            entity: any spelling of its name or of an alias: with its aliases and all facts it is
+                the subject or object of.
             everything: the whole namespace, in batches; if it breaks off, call it again.
             dry_run: only count.
 

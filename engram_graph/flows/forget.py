@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import random
-
-from engram_graph.errors import ConflictError
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import doctor
 from engram_graph.graph import forget as store
 from engram_graph.graph.forget_namespace import forget_namespace
 from engram_graph.graph.forget_scope import Target
-from engram_graph.graph.write import StalePlanError
 from engram_graph.models.results import Forgotten
 from engram_graph.rules.forget import ForgetPlan
-
-_ATTEMPTS = 12
 
 
 async def forget(runtime: Runtime, namespace: str, target: Target, *, dry_run: bool) -> Forgotten:
@@ -23,18 +16,11 @@ async def forget(runtime: Runtime, namespace: str, target: Target, *, dry_run: b
 
     Raises:
         NotFoundError: there is no such record in the namespace.
-        ConflictError: other writers kept changing what it touches.
+        ConflictError: other writers kept changing what it touches; nothing was removed.
     """
     if dry_run:
         return _forgotten(await store.look(runtime.graph, namespace, target), dry_run=True)
-    for attempt in range(_ATTEMPTS):
-        try:
-            return _forgotten(await store.forget(runtime.graph, namespace, target))
-        except StalePlanError:
-            await asyncio.sleep(random.uniform(0, 0.02 * (attempt + 1)))
-    raise ConflictError(
-        "what was to be forgotten kept changing", hint="Nothing was forgotten: try again."
-    )
+    return _forgotten(await store.forget(runtime.graph, namespace, target))
 
 
 async def forget_everything(runtime: Runtime, namespace: str, *, dry_run: bool) -> Forgotten:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 from engram_graph.clock import new_id
-from engram_graph.errors import StoreError
 from engram_graph.graph import records
 from engram_graph.graph.driver import Graph, Tx
 from engram_graph.graph.forget_scope import Reach, Target, gather
 from engram_graph.graph.queries import load
-from engram_graph.graph.write import DELETED, StalePlanError
+from engram_graph.graph.retry import until_done
+from engram_graph.graph.write import StalePlanError
 from engram_graph.rules.forget import Carried, ForgetPlan, forget_plan
 
 
@@ -33,7 +33,7 @@ async def forget(graph: Graph, namespace: str, target: Target) -> ForgetPlan:
 
     Raises:
         NotFoundError: there is no such record in the namespace.
-        StalePlanError: others wrote to what it touches meanwhile; nothing was removed.
+        ConflictError: other writers kept changing what it touches; nothing was removed.
     """
 
     async def work(tx: Tx) -> ForgetPlan:
@@ -47,12 +47,7 @@ async def forget(graph: Graph, namespace: str, target: Target) -> ForgetPlan:
         await _erase(tx, namespace, plan)
         return plan
 
-    try:
-        return await graph.transact("forget", work)
-    except StoreError as error:
-        if error.details.get("server_code") == DELETED:
-            raise StalePlanError from error
-        raise
+    return await until_done(graph, "forget", work, "what was to be forgotten")
 
 
 async def _lock(tx: Tx, namespace: str, reach: Reach) -> None:
@@ -60,12 +55,7 @@ async def _lock(tx: Tx, namespace: str, reach: Reach) -> None:
     await tx.run(
         query["lock_conversations"], namespace=namespace, names=sorted(reach.conversations)
     )
-    await tx.run(
-        query["lock_entities_known"],
-        namespace=namespace,
-        keys=sorted(reach.keys),
-        subjects=sorted(reach.subjects),
-    )
+    await tx.run(load("merge")["lock_known_entities"], namespace=namespace, keys=sorted(reach.keys))
     await tx.run(load("write")["lock_facts"], namespace=namespace, ids=sorted(reach.facts))
     await tx.run(query["lock_messages"], namespace=namespace, ids=sorted(reach.messages))
 

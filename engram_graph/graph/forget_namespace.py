@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from engram_graph.graph.driver import Graph, Row, Tx
 from engram_graph.graph.forget_scope import source
 from engram_graph.graph.queries import load
+from engram_graph.graph.retry import until_done
 from engram_graph.rules.forget import turns_over
 
 _BATCH = 1000  # records that one transaction removes
@@ -42,7 +43,7 @@ async def _remove_some(graph: Graph, namespace: str, kind: str) -> int:
         await tx.run(query[f"erase_{kind}"], namespace=namespace, ids=ids)
         return len(ids)
 
-    return await graph.transact(f"forget_{kind}", work)
+    return await until_done(graph, f"forget_{kind}", work, "the namespace")
 
 
 async def _remove_messages(tx: Tx, namespace: str, rows: Sequence[Row]) -> int:
@@ -62,7 +63,7 @@ async def _remove_messages(tx: Tx, namespace: str, rows: Sequence[Row]) -> int:
 
 async def _remove_entities(tx: Tx, namespace: str, keys: list[str]) -> int:
     query = load("forget")
-    await tx.run(query["lock_entities_known"], namespace=namespace, keys=keys, subjects=[])
+    await tx.run(load("merge")["lock_known_entities"], namespace=namespace, keys=keys)
     around = await tx.run(query["entities_around"], namespace=namespace, keys=keys, ids=[])
     unused = [row["key"] for row in around if not row["used"]]
     await tx.run(query["erase_entities"], namespace=namespace, keys=unused)

@@ -30,11 +30,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a forgetting must hold the locks of; ``subjects``: keys whose facts change."""
+    """What a forgetting must hold the locks of."""
 
     conversations: frozenset[str]
     keys: frozenset[str]
-    subjects: frozenset[str]
     facts: frozenset[str]
     messages: frozenset[str]
 
@@ -43,7 +42,6 @@ class Reach:
         return (
             other.conversations <= self.conversations
             and other.keys <= self.keys
-            and other.subjects <= self.subjects
             and other.facts <= self.facts
             and other.messages <= self.messages
         )
@@ -59,14 +57,18 @@ async def gather(tx: Tx, namespace: str, target: Target) -> tuple[Forgetting, Re
     asked = await _asked_for(tx, namespace, target)
     scope = {"namespace": namespace, "ids": sorted(asked.facts)}
     facts = await tx.run(query["facts_leaving"], **scope)
+    keys = asked.entities | {key for row in facts for key in row["keys"]}
+    around = await tx.run(query["entities_around"], keys=sorted(keys), **scope)
+    touched = {row["key"]: row["used"] for row in around}
+    entities = sorted(asked.entities | {key for key, used in touched.items() if not used})
     links = [records.link(row["link"]) for row in await tx.run(query["links_leaving"], **scope)]
     messages = await tx.run(query["messages_around"], messages=sorted(asked.messages), **scope)
     sources = [source(row) for row in messages]
-    decisions = await tx.run(query["decisions_leaving"], drafts=[], **scope)
+    decisions = await tx.run(query["decisions_leaving"], drafts=[], entities=[], **scope)
     gone = asked.facts | {row["id"] for row in decisions}
     leaving = leave(sources, asked.messages, gone)
     drafts = sorted(became for each in leaving for became in each.written)
-    decisions = await tx.run(query["decisions_leaving"], drafts=drafts, **scope)
+    decisions = await tx.run(query["decisions_leaving"], drafts=drafts, entities=entities, **scope)
     beside = {fact for row in decisions for fact in row["facts"]}
     beside |= {end for link in links for end in (link.source, link.target)}
     beside |= {fact for row in messages for fact in row["stays"]}
@@ -84,8 +86,6 @@ async def gather(tx: Tx, namespace: str, target: Target) -> tuple[Forgetting, Re
         since=min((records.native(row["recorded_at"]) - _SKEW for row in facts), default=_NEVER),
         **scope,
     )
-    keys = asked.entities | {key for row in facts for key in row["keys"]}
-    entities = await tx.run(query["entities_around"], keys=sorted(keys), **scope)
     forgetting = Forgetting(
         facts=asked.facts,
         messages=asked.messages,
@@ -95,9 +95,9 @@ async def gather(tx: Tx, namespace: str, target: Target) -> tuple[Forgetting, Re
         neighbours=tuple(_neighbour(row) for row in neighbours),
         sources=tuple(sources),
         requests=tuple(_request(row) for row in requests),
-        touched={row["key"]: row["used"] for row in entities},
+        touched=touched,
     )
-    return forgetting, _reach(forgetting, facts, leaving)
+    return forgetting, _reach(forgetting, leaving)
 
 
 def source(row: Row) -> Source:
@@ -180,12 +180,11 @@ def _request(row: Row) -> Asked:
     )
 
 
-def _reach(forgetting: Forgetting, facts: Sequence[Row], leaving: Sequence[Source]) -> Reach:
+def _reach(forgetting: Forgetting, leaving: Sequence[Source]) -> Reach:
     beside = {each.subject_key for each in forgetting.neighbours}
     return Reach(
         conversations=frozenset(each.conversation for each in leaving),
         keys=frozenset(beside | forgetting.touched.keys()),
-        subjects=frozenset(beside | {key for row in facts for key in row["subjects"]}),
         facts=forgetting.facts | {each.id for each in forgetting.neighbours},
         messages=frozenset(each.id for each in forgetting.sources),
     )
