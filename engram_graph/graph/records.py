@@ -159,6 +159,7 @@ def request_properties(item: RequestLog, namespace: str) -> Row:
         "cost_usd": item.cost_usd,
         "request_id": item.request_id,
         "error": item.error,
+        "preset": item.preset,
         "sent_at": item.sent_at,
     }
 
@@ -179,6 +180,9 @@ def judgement_parameters(
         "id": item.id,
         "namespace": namespace,
         "question": item.question,
+        "question_version": next(
+            (v for r in requests if (v := r.question_versions.get(item.question))), None
+        ),
         "outcome": item.outcome.value,
         "chosen": item.chosen,
         "p": item.p,

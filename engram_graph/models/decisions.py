@@ -129,6 +129,7 @@ class RequestLog:
 
     Attributes:
         ladder: of a ladder's step, the id of the step whose id judgements name for all of them.
+        preset: name of the method that decided on the answers.
     """
 
     id: str
@@ -143,6 +144,7 @@ class RequestLog:
     error: str | None
     sent_at: datetime
     ladder: str | None = None
+    preset: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +181,14 @@ class Judgement:
 class Decision(Record):
     """A judgement read back from the graph.
 
+    ``question_version``: of the wording; None for what was not asked.
+
     ``belief_before``/``belief_after`` are those of the fact asked about.
     """
 
     id: str
     question: str
+    question_version: int | None = None
     outcome: str
     chosen: str
     p: float

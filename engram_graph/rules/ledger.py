@@ -62,7 +62,8 @@ class Ledger:
         for known, step in zip(ids, steps, strict=True):
             asked = [q for q in questions if q.id in step.answers]
             log = request_log(step, asked, known, self._s.decided_at)
-            self._requests.append(replace(log, ladder=last) if reply.steps else log)
+            ladder = last if reply.steps else None
+            self._requests.append(replace(log, ladder=ladder, preset=self._s.method.name))
         return last
 
     def judge(
