@@ -32,8 +32,7 @@ MATCH (e:Entity {namespace: $namespace, key: $key})<-[:SUBJECT|OBJECT|MENTIONS]-
 WITH DISTINCT f
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
-RETURN f.id AS id, s.key AS subject, o.key AS object,
-  COLLECT { MATCH (f)-[:MENTIONS]->(m:Entity) RETURN m.key } AS mentions
+RETURN f.id AS id, s.key AS subject, o.key AS object
 ORDER BY id
 
 // name: move_facts
@@ -56,22 +55,41 @@ CREATE (to)-[moved:$(type)]->(on)
 SET moved = kept
 SET f.version = f.version + 1
 
-// name: change_mentions
-// What facts mention from now on, and no longer.
+// name: move_mentions
+// What mentions the entity that goes mentions the one that stays, and says for whom (of).
 CYPHER 25
-UNWIND $steps AS step
-MATCH (f:Fact {id: step.id})
+MATCH (gone:Entity {namespace: $namespace, key: $gone})
+MATCH (kept:Entity {namespace: $namespace, key: $kept})
+MATCH (f:Fact)-[old:MENTIONS]->(gone)
 WHERE f.namespace = $namespace
-CALL (f, step) {
-  UNWIND step.drop AS key
-  MATCH (f)-[r:MENTIONS]->(e:Entity {namespace: $namespace, key: key})
-  DELETE r
+WITH f, kept, old, coalesce(old.of, [gone.id]) AS of
+DELETE old
+MERGE (f)-[new:MENTIONS]->(kept)
+ON CREATE SET new.of = of
+ON MATCH SET new.of = coalesce(new.of, [kept.id]) + of
+
+// name: return_mentions
+// What stands for an entity that came back, or for one that went with it, mentions it again.
+CYPHER 25
+MATCH (gone:Entity {namespace: $namespace, key: $gone})
+MATCH (holder:Entity {namespace: $namespace, key: $holder})
+WITH gone, holder, [gone.id] + COLLECT {
+  MATCH (a:Alias)-[:ALIAS_OF]->(gone)
+  WHERE a.entity_id IS NOT NULL
+  RETURN a.entity_id
+} AS ids
+MATCH (f:Fact)-[old:MENTIONS]->(holder)
+WHERE f.namespace = $namespace AND any(id IN old.of WHERE id IN ids)
+WITH f, gone, old, [id IN old.of WHERE id IN ids] AS returned,
+  [id IN old.of WHERE NOT id IN ids] AS left
+CREATE (f)-[:MENTIONS {of: returned}]->(gone)
+SET old.of = left
+WITH f, old, left
+CALL (old, left) {
+  FILTER size(left) = 0
+  DELETE old
 }
-CALL (f, step) {
-  UNWIND step.add AS key
-  MATCH (e:Entity {namespace: $namespace, key: key})
-  MERGE (f)-[:MENTIONS]->(e)
-}
+RETURN count(f) AS moved
 
 // name: leave_alias
 // The entity that went becomes an alias of the one that stays, and its aliases with it.
@@ -159,8 +177,7 @@ LIMIT 1
 CYPHER 25
 MATCH (a:Alias {namespace: $namespace, key: $key})<-[:LEFT]-(d:Decision)-[:ABOUT]->(f:Fact)
 MATCH (f)-[:SUBJECT]->(s:Entity)
-RETURN f.id AS id, d.moved AS ends, d.mentioned AS mentioned, s.key AS subject,
-  d.merge_id AS merge_id
+RETURN f.id AS id, d.moved AS ends, s.key AS subject
 ORDER BY id
 
 // name: restore_entity
@@ -174,17 +191,21 @@ WITH a, e, holder
 CALL (a, e, holder) {
   UNWIND a.alias_keys AS key
   MATCH (b:Alias {namespace: $namespace, key: key})-[old:ALIAS_OF]->(holder)
+  WHERE b.created_at < a.created_at  // not one that came since, under the same name
   DELETE old
   CREATE (b)-[:ALIAS_OF]->(e)
 }
 DETACH DELETE a
 
 // name: drop_same_as
-// SAME_AS links that a merge made.
+// SAME_AS links that a merge made, of facts that have no longer the same ends.
 CYPHER 25
 UNWIND $ids AS id
-MATCH (f:Fact {id: id})-[r:SAME_AS]-(:Fact)
-WHERE f.namespace = $namespace AND r.reason = $reason
+MATCH (f:Fact {id: id})-[r:SAME_AS]-(g:Fact)
+WHERE f.namespace = $namespace AND r.reason STARTS WITH $reason AND NOT EXISTS {
+  MATCH (f)-[:SUBJECT]->(s:Entity)<-[:SUBJECT]-(g)
+  MATCH (f)-[:OBJECT]->(o:Entity)<-[:OBJECT]-(g)
+}
 DELETE r
 
 // name: drop_empty_entity

@@ -18,11 +18,12 @@ from engram_graph.graph.write import StalePlanError
 from engram_graph.models.decisions import Judgement
 from engram_graph.models.entities import Merged, Unmerged
 from engram_graph.models.facts import Entity, Fact, Link
-from engram_graph.rules.merge import OBJECT, Around, Record, Step, back, conflicts, forth, twice
+from engram_graph.rules.merge import OBJECT, Around, Step, back, conflicts, forth, twice
 from engram_graph.rules.names import entity_key
 from engram_graph.rules.questions import SAME_ENTITY
 from engram_graph.vocabulary import PREDICATES, Outcome
 
+_MERGE = "merge "  # so begins the reason of a SAME_AS link that a merge made
 _ONE_VALUED = [p.name for p in PREDICATES.values() if p.single]
 
 
@@ -59,6 +60,9 @@ async def merge(
         kept, gone = entities[kept_key], entities[gone_key]
         steps = forth(await _around(tx, namespace, gone_key), kept_key, gone_key)
         await _take(tx, namespace, steps)
+        await tx.run(
+            load("merge")["move_mentions"], namespace=namespace, kept=kept_key, gone=gone_key
+        )
         why = f"{gone.name} is {kept.name}" + (f": {ground.reason}" if ground.reason else "")
         ids = await _log(tx, namespace, steps, Outcome.MERGED, (kept, gone), why, ground, now)
         await tx.run(
@@ -111,17 +115,17 @@ async def unmerge(graph: Graph, namespace: str, what: str, reason: str, now: dat
         again = await tx.run(load("merge")["merge_log"], namespace=namespace, key=gone_key)
         if again != log:
             raise StalePlanError
-        noted = {
-            row["id"]: Record(row["id"], tuple(row["ends"]), tuple(row["mentioned"])) for row in log
-        }
+        noted = {row["id"]: row["ends"] for row in log}
         steps = back(await _around(tx, namespace, holder_key), noted, holder_key, gone_key)
-        if not any(step.ends or gone_key in step.add for step in steps):
-            raise InputError(
-                f"nothing of {found[0]['name']!r} is left in {holder.name!r}",
-                field="entity",
-            )
         await tx.run(load("merge")["restore_entity"], namespace=namespace, key=gone_key)
         await _take(tx, namespace, steps)
+        mentions = await tx.run(
+            load("merge")["return_mentions"], namespace=namespace, gone=gone_key, holder=holder_key
+        )
+        if not mentions[0]["moved"] and not any(step.ends for step in steps):
+            raise InputError(
+                f"nothing of {found[0]['name']!r} is left in {holder.name!r}", field="entity"
+            )
         gone = await show_aliases(tx, namespace, gone_key)
         why = f"{gone.name} is not {holder.name}" + (f": {reason}" if reason else "")
         await _log(tx, namespace, steps, Outcome.UNMERGED, (holder, gone), why, Ground(), now)
@@ -130,7 +134,7 @@ async def unmerge(graph: Graph, namespace: str, what: str, reason: str, now: dat
             load("merge")["drop_same_as"],
             namespace=namespace,
             ids=moved,
-            reason=_reason(log[0]["merge_id"]),
+            reason=_MERGE,
         )
         dropped = await tx.run(
             load("merge")["drop_empty_entity"], namespace=namespace, key=holder_key
@@ -175,9 +179,7 @@ async def _lock(tx: Tx, namespace: str, keys: Iterable[str]) -> dict[str, Entity
 
 async def _around(tx: Tx, namespace: str, key: str) -> list[Around]:
     rows = await tx.run(load("merge")["facts_of_merged"], namespace=namespace, key=key)
-    return [
-        Around(row["id"], row["subject"], row["object"], frozenset(row["mentions"])) for row in rows
-    ]
+    return [Around(row["id"], row["subject"], row["object"]) for row in rows]
 
 
 async def _take(tx: Tx, namespace: str, steps: Sequence[Step]) -> None:
@@ -189,13 +191,6 @@ async def _take(tx: Tx, namespace: str, steps: Sequence[Step]) -> None:
         load("merge")["move_facts"],
         namespace=namespace,
         steps=[{"id": s.id, "subject": s.subject, "object": s.object} for s in moving],
-    )
-    await tx.run(
-        load("merge")["change_mentions"],
-        namespace=namespace,
-        steps=[
-            {"id": s.id, "add": list(s.add), "drop": list(s.drop)} for s in steps if s.add or s.drop
-        ],
     )
 
 
@@ -230,7 +225,6 @@ async def _log(
             "kept_id": pair[0].id,
             "gone_id": pair[1].id,
             "moved": list(step.ends),
-            "mentioned": list(step.mentioned),
         }
         rows.append(row)
     await tx.run(load("write")["record_decisions"], decisions=rows)
@@ -256,7 +250,7 @@ async def _link(
             source=newer,
             target=older,
             p=1.0,
-            reason=_reason(merge_id),
+            reason=_MERGE + merge_id,
             decided_at=now,
         )
         for newer, older in pairs
@@ -267,8 +261,3 @@ async def _link(
         links=[records.link_parameters(link) for link in links],
     )
     return links
-
-
-def _reason(merge_id: str) -> str:
-    """By which a SAME_AS link is known as the work of a merge."""
-    return f"merge {merge_id}"

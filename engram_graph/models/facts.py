@@ -98,7 +98,7 @@ class Entity(Record):
     Attributes:
         key: the normalised name (unique in a namespace). name: as first written.
         aliases: other names that mean it.
-        facts: how many have it as subject or object; None where nobody has counted.
+        facts: how often it is subject or object of one; None where nobody has counted.
     """
 
     id: str

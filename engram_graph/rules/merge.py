@@ -11,18 +11,15 @@ from engram_graph.rules.gates import one_valued
 from engram_graph.vocabulary import TemporalStatus
 
 SUBJECT, OBJECT = "subject", "object"
-KEPT, GONE = "kept", "gone"
-"""The two entities of a merge: the one that stays and the one that goes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """A fact around an entity: the keys of its ends, and which entities it mentions."""
+    """A fact around an entity, with the keys of its ends."""
 
     id: str
     subject: str
     object: str
-    mentions: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,88 +27,54 @@ class Step:
     """Where one fact goes.
 
     Attributes:
-        subject, object: keys of its ends from now on.
-        ends: which of them is another than before.
-        mentioned: of KEPT and GONE, those it mentioned before the merge: what undoing needs.
-        add, drop: keys of entities it mentions from now on, or no longer.
+        subject, object: keys of its ends from now on. ends: which of them is another than before;
+            none of a fact that only mentions the entity.
     """
 
     id: str
     subject: str
     object: str
     ends: tuple[str, ...]
-    mentioned: tuple[str, ...]
-    add: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What the log says of one fact of a merge."""
-
-    id: str
-    ends: tuple[str, ...]
-    mentioned: tuple[str, ...]
 
 
 def forth(facts: Iterable[Around], kept: str, gone: str) -> list[Step]:
     """The steps that make every fact of ``gone`` one of ``kept``.
 
     A fact between the two becomes one from ``kept`` to itself: it is somebody's word, and a merge
-    throws nothing away. What is an end of a fact is not mentioned in it as well.
+    throws nothing away.
     """
-    steps = []
-    for fact in facts:
-        subject = kept if fact.subject == gone else fact.subject
-        object_ = kept if fact.object == gone else fact.object
-        mentioned = {KEPT: kept in fact.mentions, GONE: gone in fact.mentions}
-        wanted = {kept} if any(mentioned.values()) and kept not in (subject, object_) else set()
-        steps.append(_step(fact, subject, object_, mentioned, wanted, {kept, gone}))
-    return steps
+    return [
+        _step(
+            fact,
+            kept if fact.subject == gone else fact.subject,
+            kept if fact.object == gone else fact.object,
+        )
+        for fact in facts
+    ]
 
 
-def back(facts: Iterable[Around], log: Mapping[str, Record], holder: str, gone: str) -> list[Step]:
+def back(
+    facts: Iterable[Around], log: Mapping[str, Sequence[str]], holder: str, gone: str
+) -> list[Step]:
     """The steps that undo a merge, as far as its facts still are where it put them.
 
     Args:
-        log: fact id → what was moved. holder: the entity that holds them now.
+        log: fact id → the ends that were moved. holder: the entity that holds them now.
     """
-    steps = []
-    for fact in facts:
-        noted = log.get(fact.id)
-        if noted is None:
-            continue
-        subject, object_ = fact.subject, fact.object
-        if SUBJECT in noted.ends and subject == holder:
-            subject = gone
-        if OBJECT in noted.ends and object_ == holder:
-            object_ = gone
-        mentioned = {KEPT: KEPT in noted.mentioned, GONE: GONE in noted.mentioned}
-        wanted = {key for key, was in ((holder, KEPT), (gone, GONE)) if mentioned[was]}
-        wanted -= {subject, object_}
-        steps.append(_step(fact, subject, object_, mentioned, wanted, {holder, gone}))
-    return steps
+    return [
+        _step(
+            fact,
+            gone if SUBJECT in log[fact.id] and fact.subject == holder else fact.subject,
+            gone if OBJECT in log[fact.id] and fact.object == holder else fact.object,
+        )
+        for fact in facts
+        if fact.id in log
+    ]
 
 
-def _step(
-    fact: Around,
-    subject: str,
-    object_: str,
-    mentioned: Mapping[str, bool],
-    wanted: set[str],
-    pair: set[str],
-) -> Step:
-    now = fact.mentions & pair
+def _step(fact: Around, subject: str, object_: str) -> Step:
     moved = ((SUBJECT, subject != fact.subject), (OBJECT, object_ != fact.object))
-    return Step(
-        id=fact.id,
-        subject=subject,
-        object=object_,
-        ends=tuple(end for end, other in moved if other),
-        mentioned=tuple(who for who, was in mentioned.items() if was),
-        add=tuple(sorted(wanted - now)),
-        drop=tuple(sorted(now - wanted)),
-    )
+    return Step(fact.id, subject, object_, tuple(end for end, other in moved if other))
 
 
 def twice(facts: Sequence[Fact], moved: frozenset[str]) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -370,6 +371,37 @@ async def test_merges_are_taken_back_in_any_order(memory: Any, graph: Graph) -> 
     with pytest.raises(NotFoundError):
         await memory.unmerge("A1")
     assert await shape(graph, memory.namespace) == before
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_however_often_merged_it_all_comes_back(memory: Any, graph: Graph, seed: int) -> None:
+    rng = random.Random(seed)
+    people = ["Ada Ax", "Bea Bo", "Cid Cox", "Dot Dee", "Eve Eck"]
+    for n in range(14):
+        one, other, *told = rng.sample(people, 4)
+        text = f"{one} met {other} with {' and '.join(told)}, time {n}"
+        await memory.remember(one, rng.choice(["friend_of", "related_to"]), other, text=text)
+    before = await shape(graph, memory.namespace)
+    for _ in range(3):
+        left = list(people)
+        rng.shuffle(left)
+        gone = []
+        while len(left) > 1:
+            keep, other = rng.sample(left, 2)
+            await memory.merge_entities(keep, other)
+            left.remove(other)
+            gone.append(other)
+            if rng.random() < 0.3:
+                name = gone.pop(rng.randrange(len(gone)))
+                assert (await memory.unmerge(name)).entity.name == name
+                left.append(name)
+                if rng.random() < 0.5:
+                    break
+        rng.shuffle(gone)
+        for name in gone:
+            assert (await memory.unmerge(name)).entity.name == name
+        assert await shape(graph, memory.namespace) == before
+        assert (await memory.doctor()).sound
 
 
 async def test_bad_merges_change_nothing(two: Any, graph: Graph) -> None:

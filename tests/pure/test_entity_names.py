@@ -17,7 +17,7 @@ from engram_graph.rules.entities import (
     same_entity,
     words,
 )
-from engram_graph.rules.merge import Around, Record, Step, back, conflicts, forth, twice
+from engram_graph.rules.merge import Around, Step, back, conflicts, forth, twice
 from engram_graph.rules.names import entity_key
 
 
@@ -185,62 +185,31 @@ def test_the_one_with_more_facts_stays() -> None:
 def test_forth_and_back_is_where_it_was() -> None:
     around = [
         Around("1", "other", "x"),
-        Around("2", "ann", "other", frozenset({"keep"})),
+        Around("2", "ann", "other"),
         Around("3", "keep", "other"),
         Around("4", "other", "other"),
-        Around("5", "ann", "x", frozenset({"other"})),
-        Around("6", "ann", "x", frozenset({"other", "keep"})),
-        Around("7", "keep", "x", frozenset({"other"})),
-        Around("8", "other", "x", frozenset({"keep", "ann"})),
+        Around("5", "ann", "x"),  # only mentions it
     ]
     steps = forth(around, "keep", "other")
-    assert [(s.subject, s.object) for s in steps[:4]] == [
-        ("keep", "x"),
-        ("ann", "keep"),
-        ("keep", "keep"),
-        ("keep", "keep"),
+    assert steps == [
+        Step("1", "keep", "x", ("subject",)),
+        Step("2", "ann", "keep", ("object",)),
+        Step("3", "keep", "keep", ("object",)),
+        Step("4", "keep", "keep", ("subject", "object")),
+        Step("5", "ann", "x", ()),
     ]
-    assert [s.ends for s in steps[:5]] == [
-        ("subject",),
-        ("object",),
-        ("object",),
-        ("subject", "object"),
-        (),
-    ]
-    assert [(s.add, s.drop) for s in steps[4:]] == [
-        (("keep",), ("other",)),
-        ((), ("other",)),
-        ((), ("other",)),
-        ((), ("keep",)),
-    ]
-    log = {s.id: Record(s.id, s.ends, s.mentioned) for s in steps}
-    assert taken(taken(around, steps), back(taken(around, steps), log, "keep", "other")) == around
+    merged = [Around(step.id, step.subject, step.object) for step in steps]
+    undone = back(merged, {step.id: step.ends for step in steps}, "keep", "other")
+    assert [Around(step.id, step.subject, step.object) for step in undone] == around
+    assert [step.ends for step in undone] == [step.ends for step in steps]
 
 
 def test_what_was_written_since_or_moved_on_stays() -> None:
-    log = {
-        "1": Record("1", ("subject",), ()),
-        "2": Record("2", ("subject",), ()),
-        "gone": Record("gone", ("subject",), ()),
-    }
+    log = {"1": ("subject",), "2": ("subject",), "gone": ("subject",)}
     now = [Around("1", "keep", "x"), Around("2", "third", "keep"), Around("new", "keep", "x")]
-    steps = back(now, log, "keep", "other")
-    assert [(s.id, s.subject, s.object, s.ends) for s in steps] == [
-        ("1", "other", "x", ("subject",)),
-        ("2", "third", "keep", ()),
-    ]
-
-
-def taken(facts: list[Around], steps: list[Step]) -> list[Around]:
-    by_id = {step.id: step for step in steps}
-    return [
-        Around(
-            f.id,
-            by_id[f.id].subject,
-            by_id[f.id].object,
-            f.mentions - set(by_id[f.id].drop) | set(by_id[f.id].add),
-        )
-        for f in facts
+    assert back(now, log, "keep", "other") == [
+        Step("1", "other", "x", ("subject",)),
+        Step("2", "third", "keep", ()),
     ]
 
 

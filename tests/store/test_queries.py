@@ -266,7 +266,7 @@ def properties_in_use() -> set[str]:
         *("fact_id", "p", "reason", "decided_at", "belief_before", "belief_after"),
         *("embedder", "dimension", "migrated_at"),
         *("entity_id", "entity_version", "entity_created_at", "alias_keys", "apart", "made"),
-        *("merge_id", "kept_id", "gone_id", "moved", "mentioned", "claimed"),
+        *("merge_id", "kept_id", "gone_id", "moved", "of", "claimed"),
     }
 
 
