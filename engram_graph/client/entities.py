@@ -116,6 +116,8 @@ class Entities(Connection):
     ) -> list[MergeSuggestion]:
         """Entities that may be the same, by their names, with the decider's probability.
 
+        At most 50 pairs, the likest names first. What was taken apart is not suggested again.
+
         Args:
             apply: merge those with .85 or more; logged with probability and request.
         """
