@@ -229,6 +229,25 @@ WHERE NOT coalesce(abs(decided - f.belief) <= 1e-9, false)
 RETURN f.id AS id
 LIMIT $limit
 
+// name: unsettled_disagrees
+// Facts that are to be asked about again though no answer is missing, or the other way round. What
+// a person corrected is not asked about any more.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (f:Fact)
+WHERE f.namespace = namespace AND f.predicate IS NOT NULL
+WITH f, head(COLLECT {
+  MATCH (f)<-[:ABOUT]-(d:Decision)
+  WHERE d.question IN ['belief_start', 'settle']
+  RETURN d.outcome = 'fallback'
+  ORDER BY d.decided_at DESC, coalesce(d.position, 0) DESC
+  LIMIT 1
+}) AS missing
+WHERE coalesce(f.unsettled, false)
+  <> (coalesce(missing, false) AND coalesce(f.closed_reason <> 'corrected', true))
+RETURN f.id AS id
+LIMIT $limit
+
 // name: open_disagrees
 // Facts whose open, candidate, closed_at and closed_reason do not follow from valid_until.
 CYPHER 25

@@ -224,6 +224,8 @@ RETURN
     AND f.predicate IS NOT NULL AND f.disputed } AS disputed,
   COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace
     AND f.predicate IS NOT NULL AND f.tentative } AS tentative,
+  COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace
+    AND f.unsettled = true } AS unsettled,
   COUNT { MATCH (e:Entity) WHERE e.namespace = $namespace
     AND e.key IS NOT NULL } AS entities,
   COUNT { MATCH (d:Decision) WHERE d.namespace = $namespace

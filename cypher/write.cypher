@@ -228,6 +228,11 @@ CREATE (f)-[:OBJECT]->(o)
 CREATE (s)-[r:$($type) {fact_id: f.id}]->(o)
 SET r += f {.namespace, .predicate, .text, .belief, .tentative, .disputed, .negated,
   .temporal_status, .valid_from, .valid_until, .open, .recorded_at, .closed_at, .closed_reason}
+WITH before, o
+FILTER before <> o
+SET before.locked = true  // waits for a fact about it that is being written
+WITH before
+REMOVE before.locked
 WITH before
 WHERE NOT EXISTS { (before)<-[:SUBJECT|OBJECT]-() }
 DETACH DELETE before
@@ -369,17 +374,20 @@ RETURN f.id AS id
 ORDER BY f.recorded_at, f.id
 
 // name: unsettled_fact
-// One such fact with its first message, and the facts whose belief its answers moved already.
+// One such fact with the messages that state it, the first one first, and the facts whose belief its
+// answers moved already.
 CYPHER 25
 MATCH (f:Fact {id: $id})
-WHERE f.namespace = $namespace AND f.unsettled = true
+WHERE f.namespace = $namespace AND f.unsettled = true AND EXISTS { (f)-[:STATED_IN]->() }
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
-MATCH (f)-[:STATED_IN]->(m:Message)
-WITH f, s, o, m ORDER BY m.recorded_at, m.id LIMIT 1
 RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
     subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact,
-  m {.*, embedding: null, search_text: null, namespace_key: null} AS message,
+  COLLECT {
+    MATCH (f)-[:STATED_IN]->(m:Message)
+    RETURN m {.*, embedding: null, search_text: null, namespace_key: null}
+    ORDER BY m.recorded_at, m.id
+  } AS messages,
   COLLECT {
     MATCH (f)<-[:ABOUT]-(d:Decision)-[:COMPARED_WITH]->(c:Fact)
     WHERE d.question = 'relation_to_candidate' AND d.outcome = 'applied'

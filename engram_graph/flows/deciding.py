@@ -115,12 +115,11 @@ class _Conversation:
 async def _without_credentials(
     runtime: Runtime, s: Situation, reply: Reply
 ) -> tuple[Situation, tuple[str, ...]]:
-    """Take a secret that only the decider recognised out of message and draft (§10)."""
+    """Take a secret that only the decider recognised out of draft and messages (§10)."""
     value, draft = s.draft.object, s.draft
     said = label(reply.answers.get(ask.SENSITIVITY), draft.sensitivity)
     if said != Sensitivity.CREDENTIALS or value == PLACEHOLDER:
         return s, ()
-    text = redact_values(s.message.text, (value,))
     draft = draft.model_copy(
         update={
             "object": PLACEHOLDER,
@@ -128,10 +127,15 @@ async def _without_credentials(
             "quote": redact_values(draft.quote, (value,)) if draft.quote else None,
         }
     )
-    vectors, _ = await runtime.embed([turn_text(s.message.speaker, text), draft.text])
-    await write.redact_message(runtime.graph, s.message, (value,), vectors[0])
-    message = s.message.model_copy(update={"text": text})
-    clean = replace(s, message=message, draft=draft, embedding=vectors[1], redacted=True)
+    messages = [
+        each.model_copy(update={"text": redact_values(each.text, (value,))})
+        for each in (s.message, *s.retold)
+    ]
+    texts = [turn_text(each.speaker, each.text) for each in messages]
+    (embedding, *vectors), _ = await runtime.embed([draft.text, *texts])
+    for message, vector in zip(messages, vectors, strict=True):
+        await write.redact_message(runtime.graph, message, (value,), vector)
+    clean = replace(s, message=messages[0], draft=draft, embedding=embedding, redacted=True)
     return clean, (value,)
 
 

@@ -42,6 +42,11 @@ INVARIANTS = (
     Invariant("belief_range", "facts", "belief is not in [.02, .98]"),
     Invariant("belief_decided", "facts", "belief is not what the latest decision made it"),
     Invariant(
+        "unsettled_disagrees",
+        "facts",
+        "to be asked about again though no answer is missing, or the other way round",
+    ),
+    Invariant(
         "open_disagrees",
         "facts",
         "open, candidate, closed_at, closed_reason do not fit valid_until",

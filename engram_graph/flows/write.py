@@ -19,6 +19,7 @@ from engram_graph.rules.validate import clean_name, clean_text
 from engram_graph.vocabulary import MessageStatus, Role
 
 log = logging.getLogger(__name__)
+UNSETTLED = "unsettled: resume asks again"
 
 
 async def store(
@@ -100,8 +101,9 @@ async def resume(runtime: Runtime, namespace: str) -> list[Added]:
         if settled is None:
             continue
         message, written = settled
-        done.append(_added(message, [written], ()))
-        if written.fact is None:
+        again = _added(without(message, written.secrets), [written], ())
+        done.append(again.model_copy(update={"asked_again": True}))
+        if written.unanswered:
             break
     return done
 
@@ -185,6 +187,8 @@ def _added(message: Message, written: list[Written], degraded: tuple[str, ...]) 
         if before.valid_until != after.valid_until:
             (closed if after.valid_until is not None else reopened).append(after)
     reasons = dict.fromkeys((*degraded, *(reason for one in written for reason in one.degraded)))
+    if any(one.fact is not None and one.fact.unsettled for one in written):
+        reasons[UNSETTLED] = None
     return Added(
         message=message,
         facts=tuple(one.fact for one in written if one.fact is not None),

@@ -39,6 +39,7 @@ class Written:
         changed: existing facts in their new state, each with the state before.
         degraded: what fell back, in words.
         secrets: values that only the decider recognised; they are gone from the message.
+        unanswered: ``fact`` was asked about again in vain, and is as it was.
     """
 
     fact: Fact | None = None
@@ -46,6 +47,7 @@ class Written:
     changed: tuple[tuple[Fact, Fact], ...] = ()
     degraded: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    unanswered: bool = False
 
 
 async def write_fact(
@@ -124,13 +126,14 @@ async def settle_fact(
         if now is None:
             return None
         fact, draft = now.fact, _as_draft(now.fact)
-        place = place_of(now.message, draft, fact.predicate, fact.valid_from)
+        place = place_of(now.messages[0], draft, fact.predicate, fact.valid_from)
         around = await surroundings(
             runtime.graph, place, vector, runtime.method.thresholds, clock.now()
         )
         return Situation(
             namespace=namespace,
-            message=by_own_name(now.message, around.names),
+            message=by_own_name(now.messages[0], around.names),
+            retold=now.messages[1:],
             draft=draft,
             valid_from=fact.valid_from,
             valid_from_stated=fact.valid_from_stated,
@@ -181,12 +184,14 @@ async def _carry_out(
 
 
 def _written(decided: Decided, degraded: tuple[str, ...]) -> Written:
-    plan = decided.plan
+    plan, reasons = decided.plan, (*degraded, *decided.degraded)
+    if plan is None:
+        return Written(decided.situation.stored, degraded=reasons, unanswered=True)
     return Written(
-        plan.fact if plan else None,
+        plan.fact,
         decided.repeated,
-        _changes(plan, decided.situation.candidates) if plan else (),
-        (*degraded, *decided.degraded),
+        _changes(plan, decided.situation.candidates),
+        reasons,
         decided.secrets,
     )
 
@@ -271,6 +276,7 @@ def changed(fact: Fact, change: FactChange) -> Fact:
             "closed_at": change.closed_at,
             "closed_reason": change.closed_reason,
             "open": change.valid_until is None,
+            "unsettled": change.unsettled,
             "version": change.version + 1,
         }
     )

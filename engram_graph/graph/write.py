@@ -38,10 +38,11 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Unsettled:
-    """A fact to be asked about again, its first message, and the facts whose belief it moved."""
+    """A fact to be asked about again, its messages, oldest first, and the facts whose belief it
+    moved."""
 
     fact: Fact
-    message: Message
+    messages: tuple[Message, ...]
     counted: frozenset[str]
 
 
@@ -300,7 +301,9 @@ async def unsettled_fact(graph: Graph, namespace: str, fact_id: str) -> Unsettle
         return None
     row = rows[0]
     return Unsettled(
-        records.fact(row["fact"]), records.message(row["message"]), frozenset(row["counted"])
+        fact=records.fact(row["fact"]),
+        messages=tuple(records.message(message) for message in row["messages"]),
+        counted=frozenset(row["counted"]),
     )
 
 

@@ -19,8 +19,10 @@ class Added(Record):
 
     Attributes:
         facts: the stored facts it gave rise to. repeated: known facts it repeats.
+            About one that is ``unsettled`` some questions went unanswered: ``resume`` asks again.
         closed, reopened: older facts whose end changed because of it.
         duplicate: this ``source_id`` was known; nothing was changed.
+        asked_again: nothing was added; ``resume`` asked again about the one of ``facts``.
         degraded: steps that fell back, such as ``decider`` or ``embedder``.
     """
 
@@ -30,6 +32,7 @@ class Added(Record):
     closed: tuple[Fact, ...] = ()
     reopened: tuple[Fact, ...] = ()
     duplicate: bool = False
+    asked_again: bool = False
     degraded: tuple[str, ...] = ()
 
 
@@ -219,6 +222,8 @@ class Stats(Record):
     """Counts of one namespace, and what the decider cost.
 
     Attributes:
+        unfinished: messages whose facts are not written yet. unsettled: facts some questions about
+            which went unanswered. ``resume`` takes up both.
         predicates: predicate → open facts. latency_ms_p50: of decider requests.
     """
 
@@ -229,6 +234,7 @@ class Stats(Record):
     open: int = 0
     disputed: int = 0
     tentative: int = 0
+    unsettled: int = 0
     entities: int = 0
     decisions: int = 0
     requests: int = 0

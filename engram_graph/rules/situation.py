@@ -8,7 +8,7 @@ from datetime import datetime
 
 from engram_graph.models.facts import Draft, Fact, Message, Vector
 from engram_graph.rules.method import DEFAULT, Method
-from engram_graph.rules.names import entity_key, rare_entity_names
+from engram_graph.rules.names import USER, entity_key, rare_entity_names
 from engram_graph.rules.thresholds import Thresholds
 from engram_graph.vocabulary import ClosedReason, Role, TemporalStatus
 
@@ -74,6 +74,7 @@ class Situation:
         subject_version: of the subject entity, when the candidates were read.
         mentions: ids of entities the text names.
         stored: the fact as stored tentative while a decider was away, now asked again.
+        retold: further messages that state ``stored``.
         counted: candidates whose evidence ``stored`` has given already; never given twice.
         redacted: a secret that only the decider recognised was taken out.
     """
@@ -94,6 +95,7 @@ class Situation:
     mentions: tuple[str, ...] = ()
     method: Method = DEFAULT
     stored: Fact | None = None
+    retold: tuple[Message, ...] = ()
     counted: frozenset[str] = frozenset()
     redacted: bool = False
 
@@ -109,8 +111,20 @@ class Situation:
 
     @property
     def from_assistant(self) -> bool:
-        """An assistant said it: kept, but tentative, and it moves no other fact (house rule 6)."""
+        """An assistant said it: at most an echo of what others said, so never support."""
         return self.message.role == Role.ASSISTANT
+
+    @property
+    def guarded(self) -> bool:
+        """An assistant said it of the user: kept, but tentative, and it closes nothing.
+
+        House rule 6. The user is also whoever is known to speak here under a name.
+        """
+        if not self.from_assistant:
+            return False
+        heard = {entity_key(who) for known in self.candidates for who in known.speakers}
+        ends = {self.subject_key, entity_key(self.draft.object)}
+        return USER in ends or self.subject_key in heard
 
     @property
     def asked(self) -> tuple[Candidate, ...]:

@@ -10,6 +10,7 @@ import pytest
 from engram_graph.adapters.http import Timing
 from engram_graph.adapters.jev import JevDecider
 from engram_graph.errors import ConfigurationError
+from engram_graph.flows.write import UNSETTLED
 from engram_graph.memory import AsyncMemory
 from engram_graph.settings import Settings
 from engram_graph.wiring import make_decider
@@ -89,7 +90,7 @@ async def test_an_overloaded_model_loses_nothing(
     async with make_memory(namespace, decider=decider(server)) as memory:
         kept = await memory.remember("Ilka", "owns", "a lathe")
         assert kept.facts[0].tentative
-        assert kept.degraded == ("decider: decision_unavailable",)
+        assert kept.degraded == ("decider: decision_unavailable", UNSETTLED)
         assert (await memory.search("lathe")).facts
 
 

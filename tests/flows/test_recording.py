@@ -15,6 +15,7 @@ from engram_graph.adapters.jev import JevDecider
 from engram_graph.adapters.recorder import RecordingDecider, RecordingExtractor
 from engram_graph.adapters.recording import Recording
 from engram_graph.errors import ConfigurationError
+from engram_graph.flows.write import UNSETTLED
 from engram_graph.graph.driver import Graph
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.results import Added
@@ -169,7 +170,7 @@ async def test_a_miss_is_an_unsure_fact(
         assert (known.degraded, known.facts[0].tentative) == ((), False)
         assert (await memory.stats()).cost_usd == spent > 0
         missing = await memory.remember("Ilka", "owns", "a boat", said_at="2025-01-02")
-        assert missing.degraded == ("decider: decision_budget",)
+        assert missing.degraded == ("decider: decision_budget", UNSETTLED)
         assert missing.facts[0].tentative
         request = (await memory.explain(known.facts[0])).requests[0]
         assert (request["backend"], request["model"]) == ("jev", "jev-1.13.0")

@@ -163,6 +163,18 @@ DAMAGE: list[tuple[str, str, set[str], str]] = [
         "tea",
     ),
     (
+        "unsettled though nothing is missing",
+        "MATCH (f:Fact {id: $tea}) SET f.unsettled = true",
+        {"unsettled_disagrees"},
+        "tea",
+    ),
+    (
+        "settled though answers are missing",
+        "MATCH (f:Fact {id: $tea})<-[:ABOUT]-(d) SET d.question = 'settle', d.outcome = 'fallback'",
+        {"unsettled_disagrees"},
+        "tea",
+    ),
+    (
         "open with an end",
         "MATCH (f:Fact {id: $berlin}) MATCH ()-[r:LIVES_IN {fact_id: f.id}]->() "
         "SET f.open = true, r.open = true",
