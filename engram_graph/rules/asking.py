@@ -55,7 +55,7 @@ def escalation_questions(s: Situation, reply: Reply) -> tuple[Question, ...]:
     """The relation to the deciding candidate, for a stronger model: the answer speaks against a
     fact, and is too weak to act on (§5, below .60)."""
     relation = relation_of(s, reply)
-    if relation.candidate is None or s.from_assistant:
+    if relation.candidate is None or s.guarded:
         return ()
     candidate = s.asked[relation.candidate]
     answer = pair_answer(reply, ask.RELATION, candidate)
@@ -71,9 +71,10 @@ def second_questions(s: Situation, reply: Reply) -> tuple[Question, ...]:
     """The second phrasing for each pair it may still decide (G3); often there is none.
 
     Not for weak answers, nor for pairs that the temporal or the structure gate blocks, nor for an
-    assistant's words, which close nothing anyway. The order of dates is checked after it.
+    assistant's words about the user, which close nothing anyway. The order of dates is checked
+    after it.
     """
-    if s.from_assistant:
+    if s.guarded:
         return ()
     fact = fact_of(s, reply)
     wanted = []
@@ -105,7 +106,7 @@ def standing(s: Situation, reply: Reply) -> Standing:
     relation = relation_of(s, reply)
     lost = failed(reply)
     act = s.thresholds.act
-    tentative = lost or s.from_assistant or worth < act or relation.p < act
+    tentative = lost or s.guarded or worth < act or relation.p < act
     confidence = 0.0 if lost else round(min(worth, relation.p), 4)
     return Standing(worth, relation, tentative, confidence)
 

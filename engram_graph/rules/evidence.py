@@ -137,7 +137,7 @@ def _against_refusal(
         wanted: the second phrasing must agree.
     """
     old = candidate.fact
-    if s.from_assistant:  # the second phrasing was not asked
+    if s.guarded:  # the second phrasing was not asked
         return Outcome.BLOCKED_ROLE, "said by an assistant"
     if wanted and not gates.agrees(second, s.method):
         said = (

@@ -132,7 +132,7 @@ def _start(s: Situation, ledger: Ledger, reply: Reply, sure: Standing, request: 
         chosen="tentative" if tentative else "sure",
         p=sure.relation.p,
         reason=f"worth {sure.worth:.2f}, relation {sure.relation.verdict} {sure.relation.p:.2f}"
-        + (", said by an assistant" if s.from_assistant else ""),
+        + (", said by an assistant" if s.guarded else ""),
         moved={s.fact_id: (before, start)},
         pieces=pieces,
         request=request,
@@ -166,7 +166,7 @@ def _fulfil_plans(s: Situation, ledger: Ledger, reply: Reply, request: str) -> N
         outcome = Outcome.APPLIED
         if order.begins_before(fact, plan):
             outcome = Outcome.BLOCKED_ORDER
-        elif s.from_assistant:
+        elif s.guarded:
             outcome = Outcome.BLOCKED_ROLE
         ledger.judge(
             ask.PLAN_FULFILLED,
@@ -252,10 +252,11 @@ def _link(s: Situation, ledger: Ledger, finding: Finding) -> None:
 def _dispute(s: Situation, ledger: Ledger, reply: Reply, sure: Standing, request: str) -> None:
     """A deciding contradiction that only the structure gate blocks disputes both, at any p (§6).
 
-    Neither a plan, nor an assistant, nor a statement about another time disputes a fact.
+    Neither a plan, nor an assistant on the user, nor a statement about another time disputes a
+    fact.
     """
     relation = sure.relation
-    if relation.verdict != Verdict.CONTRADICTION or relation.candidate is None or s.from_assistant:
+    if relation.verdict != Verdict.CONTRADICTION or relation.candidate is None or s.guarded:
         return
     candidate, fact = s.asked[relation.candidate], ledger.fact(s.fact_id)
     old = candidate.fact

@@ -378,6 +378,29 @@ def test_the_assistant_moves_nobody() -> None:
     assert w.plans[-1].repeats == a
 
 
+def test_the_assistant_may_tell_of_others_but_supports_nothing() -> None:
+    w = World()
+    a = w.remember("Kester|works_at|Hollin", "2025-01-01")
+    more = {"role": "assistant", "speaker": "assistant", "caller_relation": False}
+    w.script = {ask.RELATION: {"duplicate": 0.6, "new": 0.4}}
+    b = w.remember("Kester|works_at|Hollin", "2025-01-02", "At Hollin, as you said", **more)
+    assert (w.outcome(b, a), w.belief(a)) == ("blocked_role", 0.98)
+    w.script = {ask.RELATION: {"update": 0.97, "new": 0.03}}
+    c = w.remember("Kester|works_at|Dunmere", "2025-02-01", **more)
+    assert (w.outcome(c, a), w.facts[c].tentative) == ("applied", False)
+    assert w.open() == {"dunmere"}
+
+
+def test_the_assistant_does_not_overrule_who_spoke_for_himself() -> None:
+    w = World()
+    a = w.remember("I|works_at|Hollin", "2025-01-01", speaker="Kester")
+    w.script = {ask.RELATION: {"update": 0.97, "new": 0.03}}
+    more = {"role": "assistant", "speaker": "assistant", "caller_relation": False}
+    b = w.remember("Kester|works_at|Dunmere", "2025-02-01", **more)
+    assert (w.outcome(b, a), w.facts[b].tentative) == ("blocked_role", True)
+    assert w.open() == {"hollin", "dunmere"}
+
+
 def test_a_lost_decider_loses_no_fact_and_it_settles_once() -> None:
     w = World()
     a = w.remember("Ilka|has_role|apprentice", "2025-01-01")
