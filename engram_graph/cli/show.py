@@ -64,7 +64,9 @@ def state(fact: Fact) -> str:
         marks.append(ended.replace("ended", "ends") if fact.valid_until > now() else ended)
     if fact.temporal_status.value != "current":
         marks.append(fact.temporal_status.value)
-    marks += [name for name in ("negated", "tentative", "disputed") if getattr(fact, name)]
+    marks += [
+        name for name in ("negated", "tentative", "unsettled", "disputed") if getattr(fact, name)
+    ]
     if fact.archived_at is not None:
         marks.append("archived")
     return " · ".join(marks)
@@ -113,8 +115,10 @@ def added(result: Added) -> Iterator[Text]:
     if result.message.status.value != "done":
         problem = one_line(result.message.error or "")
         yield Text(f"message {result.message.status.value} {problem}".rstrip(), style="red")
+    settled = not any(fact.unsettled for fact in result.facts)
+    again = ("* settled ", "green") if settled else ("? asked again ", "yellow")
     groups = (
-        ("+ ", "green", result.facts),
+        (*(again if result.asked_again else ("+ ", "green")), result.facts),
         ("= repeats ", "dim", result.repeated),
         ("- closed ", "red", result.closed),
         ("~ reopened ", "yellow", result.reopened),

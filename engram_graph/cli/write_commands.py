@@ -153,18 +153,26 @@ async def ingest(
 
 
 async def resume(run: Run) -> int:
-    """Finish messages whose facts were not written, oldest first."""
+    """Finish what is unfinished: messages without their facts, then facts that lack answers.
+
+    The exit code is 1 while any is left.
+    """
     async with run.memory() as memory:
         results = await memory.resume()
+        unsettled = (await memory.stats()).unsettled
     run.out.degraded(reason for result in results for reason in result.degraded)
-    unfinished = sum(result.message.status.value != "done" for result in results)
+    messages = [result for result in results if not result.asked_again]
+    unfinished = sum(result.message.status.value != "done" for result in messages)
+    asked = [fact for result in results if result.asked_again for fact in result.facts]
+    settled = sum(not fact.unsettled for fact in asked)
     if run.json:
         run.out.data(results)
     else:
         for result in results:
             run.out.lines(_lines(result))
-        run.out.line(f"{len(results) - unfinished} finished, {unfinished} still unfinished")
-    return FAILED if unfinished else OK
+        run.out.line(f"{len(messages) - unfinished} finished, {unfinished} still unfinished")
+        run.out.line(f"{settled} settled, {unsettled} still unsettled")
+    return FAILED if unfinished or unsettled else OK
 
 
 def imported(run: Run, result: Imported) -> int:

@@ -248,7 +248,12 @@ class Writing(Connection):
         )
 
     async def resume(self, *, namespace: str | None = None) -> list[Added]:
-        """Finish messages that are pending or failed, oldest first."""
+        """Finish messages that are pending or failed, oldest first, then ask again about facts that
+        are ``unsettled``; the first one that gets no answer at all ends it.
+
+        Returns:
+            One for each message, and for each fact asked about again (``asked_again``).
+        """
         scope = self._scope(namespace)
         return await write.resume(await self.open(), scope)
 
