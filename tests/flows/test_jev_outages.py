@@ -25,7 +25,7 @@ LIKELY = {"bio", "current", "long_term", "none", "update"}
 ASKED = [about.KIND, about.TEMPORAL, about.DURABILITY, about.SENSITIVITY, about.RELATION,
          about.SAME_ATTRIBUTE]  # fmt: skip
 NOULS = {about.SAME_ATTRIBUTE}
-OTHER = {"down": {}, "slow": {}, "key refused": {}, "budget reached": {}}
+OTHER = ("down", "slow", "key refused", "budget reached")
 # What is so in the end, as if the decider had answered at once: (object, open, belief).
 SETTLED = [("Tarnfold", False, 0.02), ("Ostwick", True, 0.98)]
 
