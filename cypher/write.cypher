@@ -235,7 +235,8 @@ WITH before
 REMOVE before.locked
 WITH before
 WHERE NOT EXISTS { (before)<-[:SUBJECT|OBJECT]-() }
-DETACH DELETE before
+OPTIONAL MATCH (alias:Alias)-[:ALIAS_OF]->(before)
+DETACH DELETE before, alias
 
 // name: is_decided
 // Whether a decision that stands for a draft was written before.
