@@ -104,8 +104,8 @@ def message(namespace: str, item: Mapping[str, Any], defaults: Mapping[str, Any]
     given = dict(defaults) | own
     text = clean_text(given.get("content", given.get("text")), "content")
     role = _role(given.get("role"))
-    speaker = own.get("name") or own.get("speaker")
-    if not speaker and role == _role(defaults.get("role")):
+    speaker = own.get("name") or own.get("speaker") or None
+    if speaker is None and role == _role(defaults.get("role")):
         speaker = defaults.get("speaker")  # of that role: it names no assistant in a user's chat
     return _message(
         namespace,
@@ -279,7 +279,7 @@ def _message(
     metadata: object = None,
 ) -> Message:
     plain = {} if metadata is None else clean_metadata(metadata)
-    named = clean_name(speaker or role.value, "speaker")
+    named = clean_name(role.value if speaker is None else speaker, "speaker")
     chat = clean_name(conversation or DEFAULT_CONVERSATION, "conversation")
     secrets = find(text) + find_in_json(plain) + find(named) + find(chat)
     now = clock.now()
@@ -308,7 +308,7 @@ def _source(value: object, secrets: Sequence[str]) -> str:
 
 def _role(value: object) -> Role:
     try:
-        return Role(str(value or Role.USER.value))
+        return Role(str(Role.USER.value if value is None else value))
     except ValueError:
         raise InputError(
             f"unknown role: {value!r}", hint="One of: " + ", ".join(Role), field="role"

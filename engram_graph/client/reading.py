@@ -27,7 +27,7 @@ from engram_graph.models.results import (
     Timeline,
 )
 from engram_graph.rules.names import entity_key
-from engram_graph.rules.validate import clean_name, clean_text
+from engram_graph.rules.validate import clean_name, clean_query, clean_text
 from engram_graph.vocabulary import predicate as known_predicate
 
 
@@ -53,7 +53,7 @@ class Reading(Connection):
             context_tokens: budget of ``context``, estimated.
         """
         scope = self._scope(namespace)
-        clean_text(query, "query")
+        query = clean_query(query)
         if mode not in ("facts", "turns", "both"):
             raise InputError(f"unknown mode: {mode!r}", hint="One of: facts, turns, both")
         limit = intake.whole_number(limit, self.settings.shortlist, "limit", 1, 150)

@@ -55,7 +55,11 @@ SPOKEN = tuple(
 )
 BESIDE = tuple(
     (grade, re.compile(rf"{_WORD}(?:{words})[ \t]{{1,4}}{_VALUE}", re.IGNORECASE))
-    for grade, words in (("look", _STRONG), ("pin", _PIN), ("weak", r"api[ _-]?key|token|bearer"))
+    for grade, words in (
+        ("look", _STRONG),
+        ("pin", _PIN),
+        ("weak", r"api[ _-]?key|token|bearer|pass"),
+    )
 )
 CHANGED = re.compile(
     r"(?<!\w)(?:set|changed?|reset|updated?|made|switch(?:ed)?)[ \t]{1,8}"

@@ -47,6 +47,19 @@ def clean_text(value: object, field: str = "text", *, max_chars: int = MAX_TEXT)
     return value
 
 
+def clean_query(value: object) -> str:
+    """``value`` as it can be asked: no character of a question is worth refusing it for.
+
+    Nothing of it is stored, so a NUL becomes a space, and half a character a question mark.
+
+    Raises:
+        InputError: not a string, blank, or too long.
+    """
+    if isinstance(value, str):
+        value = value.replace("\x00", " ").encode(errors="replace").decode()
+    return clean_text(value, "query")
+
+
 def clean_namespace(value: object) -> str:
     """``value`` itself, if it is a namespace: any text that is not blank, case-sensitive.
 

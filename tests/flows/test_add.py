@@ -443,6 +443,8 @@ BAD_OPTIONS = [
     {"said_at": "2025-01-01T09:00:00"},
     {"said_at": 20250101},
     {"role": "narrator"},
+    {"role": ""},
+    {"speaker": ""},
     {"speaker": "..."},
     {"speaker": "x" * 1001},
     {"conversation": "\x00"},
@@ -474,7 +476,11 @@ async def test_bad_text_is_refused_and_leaves_nothing(memory: Any, graph: Graph,
         await refused(memory, graph, memory.remember("Ann", "owns", "a cat", text=text))
     await refused(memory, graph, memory.remember(text, "owns", "a cat"))
     await refused(memory, graph, memory.remember("Ann", "owns", text))
-    await refused(memory, graph, memory.search(text))
+
+
+@pytest.mark.parametrize("query", ["", " \x00", "\u200b\u2060", None, 7, b"bytes"])
+async def test_a_blank_question_is_refused(memory: Any, graph: Graph, query: Any) -> None:
+    await refused(memory, graph, memory.search(query))
 
 
 @pytest.mark.parametrize("options", BAD_OPTIONS, ids=repr)

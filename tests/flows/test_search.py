@@ -97,6 +97,12 @@ async def test_the_context_keeps_to_its_budget(memory: Any) -> None:
             await memory.search("boat", context_tokens=tokens)
 
 
+async def test_half_a_character_in_a_question_harms_nothing(memory: Any) -> None:
+    await memory.remember("Odo", "owns", "a bolt cutter")
+    for query in ("bolt\x00cutter", "bolt \ud83d"):
+        assert objects(await memory.search(query)) == ["a bolt cutter"]
+
+
 async def test_limit_is_a_limit(memory: Any) -> None:
     for number in range(9):
         await memory.remember("Ann", "owns", f"boat {number}")

@@ -32,6 +32,7 @@ FOUND = [
     ('The password to the shed is "open sesame".', "open sesame"),
     ("I changed my password to Tr0ub4dor&3 yesterday", "Tr0ub4dor&3"),
     ("log in with password Tr0ub4dor&3", "Tr0ub4dor&3"),
+    ("user ilka, pass Roggen8!Amsel", "Roggen8!Amsel"),
     ("hunter2 is my password", "hunter2"),
     ("use Tr0ub4dor&3 as the new password", "Tr0ub4dor&3"),
     ("my passphrase is correct horse battery staple", "correct horse battery staple"),
@@ -109,6 +110,7 @@ def test_secret_is_removed(text: str, secret: str) -> None:
 
 
 ORDINARY = [
+    "pass the butter, pass 2000 sheep, pass level-three",
     "I forgot my password again",
     "the password policy is strict",
     "The password is wrong.",

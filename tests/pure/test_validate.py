@@ -14,6 +14,7 @@ from engram_graph.rules.validate import (
     clean_metadata,
     clean_name,
     clean_namespace,
+    clean_query,
     clean_text,
 )
 
@@ -31,6 +32,15 @@ def test_text_is_not_normalised_and_may_be_long() -> None:
     assert clean_text(" e\u0301 ", "text") == " e\u0301 "
     assert len(clean_text("word " * 200_000, "text")) == 1_000_000
     assert len(clean_text("x" * MAX_TEXT)) == MAX_TEXT
+
+
+def test_no_character_of_a_question_is_refused() -> None:
+    assert clean_query("bolt\x00cutter") == "bolt cutter"
+    assert "bolt" in clean_query("bolt \ud83d")
+    assert clean_query("Zoe\u0308 \u202e ~*") == "Zoe\u0308 \u202e ~*"
+    for nothing in ("", " \x00 ", None, "x" * (MAX_TEXT + 1)):
+        with pytest.raises(InputError):
+            clean_query(nothing)
 
 
 @pytest.mark.parametrize(
