@@ -84,6 +84,93 @@ RETURN id, depth, successor,
     subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact
 ORDER BY id, depth, fact.valid_from DESC
 
+// name: facts_of_predicate
+// Facts of one predicate that are open, or were true at a moment: the nearest to the question first,
+// among those nearest of all and some of the predicate's own. Both parts end at a limit, so that a
+// predicate with very many facts costs no more than another.
+CYPHER 25
+CALL () {
+  MATCH (f:Fact)
+  SEARCH f IN (VECTOR INDEX fact_vector FOR $embedding WHERE f.namespace = $namespace LIMIT $scan)
+  RETURN f
+UNION
+  MATCH (f:Fact)
+  WHERE f.namespace = $namespace AND f.predicate = $predicate
+  RETURN f LIMIT $scan
+}
+WITH f
+WHERE f.predicate = $predicate AND f.archived_at IS NULL
+  AND CASE WHEN $as_of IS NULL THEN f.open
+      ELSE f.valid_from <= $as_of AND (f.valid_until IS NULL OR f.valid_until > $as_of) END
+WITH f, 2 * vector.similarity.cosine(f.embedding, $embedding) - 1 AS vector
+ORDER BY coalesce(vector, -1.0) DESC, f.recorded_at DESC, f.text
+LIMIT $limit
+MATCH (f)-[:SUBJECT]->(s:Entity)
+MATCH (f)-[:OBJECT]->(o:Entity)
+RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact,
+  vector, null AS text,
+  EXISTS { (f)-[:SUPERSEDES]->() } AS chained,
+  head(COLLECT { MATCH (newer:Fact)-[:SUPERSEDES]->(f) RETURN newer.id ORDER BY newer.recorded_at
+    LIMIT 1 }) AS successor
+ORDER BY coalesce(vector, -1.0) DESC, f.recorded_at DESC, f.text
+
+// name: neighbours
+// One hop from the objects of the given facts: other facts about those entities, of the first given
+// fact first, open before ended. An entity on more than $hub facts leads nowhere. Not archived, not
+// said to be never true, and with $as_of only those true then.
+CYPHER 25
+UNWIND range(0, size($ids) - 1) AS at
+MATCH (f:Fact {id: $ids[at]})
+WHERE f.namespace = $namespace
+MATCH (f)-[:OBJECT]->(e:Entity)
+WHERE COUNT { (e)<-[:SUBJECT|OBJECT]-() } <= $hub
+MATCH (e)<-[:SUBJECT|OBJECT]-(near:Fact)
+WHERE near.namespace = $namespace AND near.archived_at IS NULL AND NOT near.id IN $known
+  AND (coalesce(near.closed_reason, '') <> 'corrected' OR near.valid_until > near.valid_from)
+  AND ($as_of IS NULL OR (near.valid_from <= $as_of
+    AND (near.valid_until IS NULL OR near.valid_until > $as_of)))
+WITH near, min(at) AS at
+ORDER BY at, near.open DESC, near.valid_from DESC, near.text, near.id
+LIMIT $limit
+MATCH (near)-[:SUBJECT]->(s:Entity)
+MATCH (near)-[:OBJECT]->(o:Entity)
+RETURN near {.*, embedding: null, search_text: null, namespace_key: null,
+    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact,
+  null AS vector, null AS text, false AS chained,
+  head(COLLECT { MATCH (newer:Fact)-[:SUPERSEDES]->(near) RETURN newer.id
+    ORDER BY newer.recorded_at LIMIT 1 }) AS successor
+ORDER BY at, near.open DESC, near.valid_from DESC, near.text, near.id
+
+// name: same_among
+// Which of the given facts are linked as the same.
+CYPHER 25
+UNWIND $ids AS id
+MATCH (f:Fact {id: id})
+WHERE f.namespace = $namespace
+MATCH (f)-[:SAME_AS]->(same:Fact)
+WHERE same.id IN $ids
+RETURN id AS one, same.id AS other
+
+// name: sources_of
+// The messages that state any of the given facts.
+CYPHER 25
+UNWIND $ids AS id
+MATCH (f:Fact {id: id})
+WHERE f.namespace = $namespace
+MATCH (f)-[:STATED_IN]->(m:Message)
+RETURN DISTINCT m.id AS id
+
+// name: turns_before
+// The turn before each of the given ones in its conversation.
+CYPHER 25
+UNWIND $ids AS id
+MATCH (m:Message {id: id})
+WHERE m.namespace = $namespace
+MATCH (before:Message)-[:NEXT]->(m)
+RETURN id,
+  before {.*, embedding: null, search_text: null, namespace_key: null, drafts: null} AS message
+
 // name: shortlist_turns
 // Hybrid shortlist of messages, the namespace inside both indexes. The turns up to two places before
 // and after each found one join the list: evidence often stands one turn away.

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from engram_graph.adapters.recording import Json, Recorded, canonical
-from engram_graph.models.decisions import Answer, Ask, Question, Reply
+from engram_graph.models.decisions import Answer, Ask, Question, Reply, Turn
 from engram_graph.models.entities import Profile
 from engram_graph.models.facts import Draft, Fact, Message
 from engram_graph.questions import decision_prompt, extraction
@@ -45,8 +45,8 @@ def ask_form(ask: Ask) -> Json:
 def reply_form(reply: Reply, ask: Ask) -> Json:
     """What ``reply`` answers, in full but for its latency and cost, which are kept beside it."""
     error = reply.error
-    for place, fact_id in enumerate(_known(ask), 1):
-        error = error and error.replace(fact_id, _place(place))
+    for place, item_id in enumerate(_ids(ask), 1):
+        error = error and error.replace(item_id, _place(place))
     return {
         "answers": {
             f"q{number}": {
@@ -69,8 +69,8 @@ def reply_of(recorded: Recorded, ask: Ask) -> Reply:
     """The reply again, under the ids of ``ask``."""
     form = recorded.answer
     error = form["error"]
-    for place, fact_id in enumerate(_known(ask), 1):
-        error = error and error.replace(_place(place), fact_id)
+    for place, item_id in enumerate(_ids(ask), 1):
+        error = error and error.replace(_place(place), item_id)
     answers = {
         question.id: Answer(question.id, **form["answers"][f"q{number}"])
         for number, question in enumerate(ask.questions, 1)
@@ -117,6 +117,11 @@ def _known(ask: Ask) -> dict[str, Fact]:
     return known
 
 
+def _ids(ask: Ask) -> list[str]:
+    """Ids that an error may name: of the facts asked about, then of the messages."""
+    return [*_known(ask), *(q.turn.message.id for q in ask.questions if q.turn)]
+
+
 def _question(question: Question, known: Sequence[str]) -> Json:
     form = {
         "name": question.name,
@@ -130,7 +135,13 @@ def _question(question: Question, known: Sequence[str]) -> Json:
         form["about"] = known.index(question.about.id) + 1
     if question.pair:
         form["pair"] = [_profile(profile) for profile in question.pair]
+    if question.turn:
+        form["turn"] = _asked_turn(question.turn)
     return form
+
+
+def _asked_turn(turn: Turn) -> Json:
+    return [_turn(turn.message), _turn(turn.before) if turn.before else None]
 
 
 def _profile(profile: Profile) -> Json:

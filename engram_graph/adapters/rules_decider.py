@@ -102,6 +102,9 @@ def _yes(ask: Ask, question: Question) -> float | None:
         return 1.0  # without a model, what was said is worth keeping
     if question.pair is not None:
         return same_entity(*question.pair)
+    if question.turn is not None:
+        message = question.turn.message
+        return _relevance(ask.message, f"{message.speaker} {message.text}")
     old, new = question.candidate, ask.new_fact(question)
     if old is None:
         return None
@@ -114,7 +117,7 @@ def _yes(ask: Ask, question: Question) -> float | None:
             return 0.0
         return 1.0 if _says_the_same(new, old) else _OTHER_WORDS
     if question.name == ask_about.RELEVANT:
-        return _relevance(ask.message, old)
+        return _relevance(ask.message, f"{old.text} {old.subject} {old.object}")
     return None
 
 
@@ -205,10 +208,10 @@ def _says_the_same(draft: Draft, old: Fact) -> bool:
     )
 
 
-def _relevance(query: str, fact: Fact) -> float:
-    """From .5 (these rules cannot tell) up to 1 (the fact holds every word of the query)."""
+def _relevance(query: str, text: str) -> float:
+    """From .5 (these rules cannot tell) up to 1 (``text`` holds every word of the query)."""
     wanted = _words(query)
-    shared = wanted & _words(f"{fact.text} {fact.subject} {fact.object}")
+    shared = wanted & _words(text)
     return 0.5 + 0.5 * len(shared) / len(wanted) if wanted else 0.5
 
 

@@ -16,6 +16,7 @@ from engram_graph.models.facts import Fact, Message, Vector
 from engram_graph.rules.situation import Candidate
 
 _TEXT_AS_OF = 10  # full text cannot filter by date: ask for more, most were true at other times
+_PREDICATE_SCAN = 500  # of the nearest facts, and of those of a predicate, that are compared
 _MOST = 2000  # places asked for, however many of them archived facts take
 
 
@@ -77,12 +78,13 @@ async def shortlist_facts(
         if archived <= wanted - limit or len(rows) < wanted or wanted >= _MOST:
             break
         wanted = min(limit + 2 * archived, _MOST)
-    return [
-        FactRow(
-            records.fact(row["fact"]), row["vector"], row["text"], row["chained"], row["successor"]
-        )
-        for row in found
-    ]
+    return [_fact_row(row) for row in found]
+
+
+def _fact_row(row: dict[str, Any]) -> FactRow:
+    return FactRow(
+        records.fact(row["fact"]), row["vector"], row["text"], row["chained"], row["successor"]
+    )
 
 
 async def _shortlist(
@@ -141,6 +143,79 @@ async def chains(graph: Graph, namespace: str, ids: Sequence[str]) -> list[Chain
         ChainRow(row["id"], row["depth"], row["successor"], records.fact(row["fact"]))
         for row in rows
     ]
+
+
+async def facts_of_predicate(
+    graph: Graph,
+    namespace: str,
+    predicate: str,
+    embedding: Vector | None,
+    limit: int,
+    as_of: datetime | None = None,
+) -> list[FactRow]:
+    """Up to ``limit`` open facts of a predicate (or those true then), the nearest first."""
+    rows = await graph.read(
+        load("read")["facts_of_predicate"],
+        namespace=namespace,
+        predicate=predicate,
+        embedding=embedding,
+        scan=_PREDICATE_SCAN,
+        limit=limit,
+        as_of=as_of,
+    )
+    return [_fact_row(row) for row in rows]
+
+
+async def neighbours(
+    graph: Graph,
+    namespace: str,
+    ids: Sequence[str],
+    *,
+    known: Sequence[str],
+    hub: int,
+    limit: int,
+    as_of: datetime | None = None,
+) -> list[FactRow]:
+    """Facts one hop from the objects of ``ids``, without those ``known``; ended ones too.
+
+    An entity on more than ``hub`` facts leads nowhere.
+    """
+    if not ids:
+        return []
+    rows = await graph.read(
+        load("read")["neighbours"],
+        namespace=namespace,
+        ids=list(ids),
+        known=list(known),
+        hub=hub,
+        limit=limit,
+        as_of=as_of,
+    )
+    return [_fact_row(row) for row in rows]
+
+
+async def same_among(graph: Graph, namespace: str, ids: Sequence[str]) -> list[tuple[str, str]]:
+    """The SAME_AS links between any two of ``ids``."""
+    if len(ids) < 2:
+        return []
+    rows = await graph.read(load("read")["same_among"], namespace=namespace, ids=list(ids))
+    return [(row["one"], row["other"]) for row in rows]
+
+
+async def sources_of(graph: Graph, namespace: str, ids: Sequence[str]) -> frozenset[str]:
+    """Ids of the messages that state any of the facts ``ids``."""
+    if not ids:
+        return frozenset()
+    rows = await graph.read(load("read")["sources_of"], namespace=namespace, ids=list(ids))
+    return frozenset(row["id"] for row in rows)
+
+
+async def turns_before(graph: Graph, namespace: str, ids: Sequence[str]) -> dict[str, Message]:
+    """Id of a message → the one before it in its conversation, where there is one."""
+    if not ids:
+        return {}
+    rows = await graph.read(load("read")["turns_before"], namespace=namespace, ids=list(ids))
+    return {row["id"]: records.message(row["message"]) for row in rows}
 
 
 async def get_fact(graph: Graph, namespace: str, fact_id: str) -> Candidate:

@@ -7,13 +7,21 @@ from datetime import datetime
 from typing import Any, Literal
 
 from engram_graph.models.entities import Profile
-from engram_graph.models.facts import Draft, Fact, Record
+from engram_graph.models.facts import Draft, Fact, Message, Record
 from engram_graph.vocabulary import ClosedReason, Outcome
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A message as a question is asked about it; ``before``: the one before it, to read it by."""
+
+    message: Message
+    before: Message | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
-    """One narrow question about a new fact, or about a pair.
+    """One narrow question about a new fact, about a pair, or about what a search found.
 
     Attributes:
         name: such as ``worth_remembering`` or ``relation_to_candidate``.
@@ -24,6 +32,7 @@ class Question:
         version: of the wording; part of each decision.
         told_by: who stated the candidate.
         pair: the two entities compared, for a question on entities.
+        turn: the message asked about, for a question on messages.
     """
 
     name: str
@@ -34,12 +43,14 @@ class Question:
     told_by: frozenset[str] = frozenset()
     about: Fact | None = None
     pair: tuple[Profile, Profile] | None = None
+    turn: Turn | None = None
 
     @property
     def id(self) -> str:
         """Unique within a request: the name, or ``name:`` and the ids of what is compared."""
         ids = [fact.id for fact in (self.about, self.candidate) if fact is not None]
         ids += [profile.entity.id for profile in self.pair or ()]
+        ids += [self.turn.message.id] if self.turn else []
         return ":".join((self.name, *ids))
 
 
@@ -73,7 +84,8 @@ class Ask:
     """What one request to a decider is about.
 
     Attributes:
-        draft: the new fact; of questions on known pairs alone, what the first one is about.
+        draft: the new fact; of questions on known pairs alone, what the first one is about; of
+            questions about a search, one whose text is the query, as is ``message``.
         valid_from: its resolved start (UTC).
         speaker, role, message: who said it and the whole message.
         questions: in their fixed order.

@@ -12,6 +12,7 @@ from engram_graph.models.facts import Fact, Link, Message, Record
 from engram_graph.models.story import Step
 
 Mode = Literal["facts", "turns", "both"]
+Lines = Literal["compact", "full", "lean", "nodates"]
 
 
 class Added(Record):
@@ -88,23 +89,30 @@ class FactHit(Record):
     """A fact found.
 
     Attributes:
-        why: ``shortlist``, or ``history`` for a fact behind another in its supersedes chain.
+        why: ``shortlist``: found, and kept where a model judged. ``floor``: among the first found,
+            though the model saw no use in it. ``relation``: of the relation the question asks
+            about. ``history``: behind another in its supersedes chain. ``neighbour``: one hop from
+            a kept one.
         successor: id of the fact that superseded this one, if any.
-        line: as it stands in ``Recall.context``.
+        also: ids of facts that say the same (SAME_AS) and stand behind this one; ``scores`` and
+            ``why`` are those of the first found of them.
+        line: as it stands in ``Recall.context``; empty where it has no place there.
     """
 
     fact: Fact
     scores: Scores
-    why: Literal["shortlist", "history"] = "shortlist"
+    why: Literal["shortlist", "floor", "relation", "history", "neighbour"] = "shortlist"
     successor: str | None = None
+    also: tuple[str, ...] = ()
     line: str = ""
 
 
 class TurnHit(Record):
-    """A message found. ``line``: as it stands in ``Recall.context``."""
+    """A message found. ``why`` and ``line`` as of a fact."""
 
     message: Message
     scores: Scores
+    why: Literal["shortlist", "floor"] = "shortlist"
     line: str = ""
 
 
@@ -113,8 +121,11 @@ class Recall(Record):
 
     Attributes:
         context: lines for a prompt, marked as data, within the token budget.
-        sufficient: whether the evidence seems enough; None when nobody judged.
+        sufficient: whether a model saw something in it that helps to answer. False: it judged all
+            that was found, and nothing does; ``context`` then begins by saying so. None: nobody
+            judged, or not all of it.
         degraded: what fell back, in words (``embedder: none installed, full text only``).
+        cost_usd, latency_ms: of the model that judged; 0 when none did. A cost may be unknown.
     """
 
     query: str
@@ -125,6 +136,8 @@ class Recall(Record):
     context: str = ""
     sufficient: bool | None = None
     degraded: tuple[str, ...] = ()
+    cost_usd: float | None = 0.0
+    latency_ms: float = 0.0
 
 
 class Timeline(Record):

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from engram_graph.models.decisions import Ask, Question
+from engram_graph.models.decisions import Ask, Question, Turn
 from engram_graph.models.entities import Profile
-from engram_graph.models.facts import Fact
-from engram_graph.questions.wording import WORDINGS, Part
-from engram_graph.rules.text import encodable
+from engram_graph.models.facts import Fact, Message
+from engram_graph.questions.wording import TURN_RELEVANT, WORDINGS, Part, Wording
+from engram_graph.rules import questions as about
+from engram_graph.rules.text import encodable, turn_text
 
 MAX_MESSAGE_CHARS = 6_000
 """Of a longer message the part round the fact's quote is sent, else its beginning."""
 MAX_FACT_CHARS = 2_000
+MAX_BEFORE_CHARS = 400
+"""Of the turn before one that is asked about: its end, where questions stand."""
 PAIR_FACTS = 5
 """Of each of two entities that are compared."""
 State = dict[str, str | dict[str, str]]
@@ -27,7 +30,8 @@ class Worded:
     Attributes:
         id: ``q1``, ``q2``, …: it tells a model nothing. Numbered over the whole ``Ask``.
         criteria: option → description, in the question's fixed order; of a noul true and false.
-        known: where the state holds the fact compared with (``known_1``); empty without one.
+        known: where the state holds what is asked about or compared with (``known_1``); empty
+            without such.
         reads: the other parts of the state it points at.
         new: where the state holds a known fact in the new one's place; empty for the new one.
     """
@@ -58,14 +62,15 @@ def worded(ask: Ask) -> tuple[Worded, ...]:
 
     for number, question in enumerate(ask.questions, 1):
         new = path(question.about)
-        old = place(question.id) if question.pair else path(question.candidate)
+        alone = question.pair or question.turn
+        old = place(question.id) if alone else path(question.candidate)
         if (item := _worded(f"q{number}", question, old, new)) is not None:
             found.append(item)
     return tuple(found)
 
 
 def _worded(wire_id: str, question: Question, known: str, new: str) -> Worded | None:
-    wording = WORDINGS.get(question.name)
+    wording = _wording(question)
     if wording is None or wording.version != question.version:
         return None
     options = ("true", "false") if question.type == "noul" else question.options
@@ -79,6 +84,12 @@ def _worded(wire_id: str, question: Question, known: str, new: str) -> Worded | 
     criteria = {option: texts[option] for option in options}
     reads = tuple(part for part in wording.reads if not (new and part == "new_fact"))
     return Worded(wire_id, question, instructions, criteria, known, reads, new)
+
+
+def _wording(question: Question) -> Wording | None:
+    if question.turn is not None:
+        return TURN_RELEVANT if question.name == about.RELEVANT else None
+    return WORDINGS.get(question.name)
 
 
 def state(ask: Ask, items: Sequence[Worded]) -> State:
@@ -106,6 +117,8 @@ def state(ask: Ask, items: Sequence[Worded]) -> State:
                 made[path] = _known(fact)
         if item.question.pair is not None:
             made[item.known] = _pair(*item.question.pair)
+        if item.question.turn is not None:
+            made[item.known] = _turn(item.question.turn)
     return made
 
 
@@ -133,6 +146,18 @@ def _known(fact: Fact) -> dict[str, str]:
     if fact.valid_until is not None:
         shown["valid_until"] = _day(fact.valid_until)
     return shown
+
+
+def _turn(turn: Turn) -> dict[str, str]:
+    shown = {"text": _said(turn.message), "said_on": _day(turn.message.said_at)}
+    if turn.before is not None:
+        speaker, text = turn.before.speaker, turn.before.text
+        shown["before"] = encodable(turn_text(speaker, text[-MAX_BEFORE_CHARS:]))
+    return shown
+
+
+def _said(message: Message) -> str:
+    return _short(turn_text(message.speaker, message.text))
 
 
 def _pair(first: Profile, second: Profile) -> dict[str, str]:

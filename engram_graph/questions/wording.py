@@ -194,3 +194,16 @@ WORDINGS: dict[str, Wording] = {
         reads=("message",),
     ),
 }
+
+TURN_RELEVANT = Wording(
+    "Does the `text` of {known}, said on its `said_on`, help to answer `query`? Its `before`, if "
+    "there is one, is the turn before it and only tells how to read it.",
+    {
+        "true": "It holds the answer, a part of it, or something needed to work it out, such as "
+        "when something happened or what somebody agrees to.",
+        "false": "It leaves the answer as open as before, even where it shares words or a person "
+        "with the question, or where only `before` says something on it.",
+    },
+    reads=("query",),
+)
+"""``relevant_to_query`` about a message instead of a fact."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from engram_graph.models.decisions import Question
+from engram_graph.models.decisions import Question, Turn
 from engram_graph.models.entities import Profile
 from engram_graph.models.facts import Fact
 from engram_graph.vocabulary import (
@@ -73,6 +73,13 @@ def same_fact(newer: Fact, older: Fact) -> Question:
 def same_entity(first: Profile, second: Profile) -> Question:
     """Whether two entities are one."""
     return Question(SAME_ENTITY, "noul", pair=(first, second))
+
+
+def relevant(item: Fact | Turn) -> Question:
+    """Whether a fact or a message helps to answer the query."""
+    if isinstance(item, Turn):
+        return Question(RELEVANT, "noul", turn=item)
+    return Question(RELEVANT, "noul", item)
 
 
 def question_id(name: str, candidate_id: str) -> str:

@@ -21,7 +21,12 @@ class Thresholds:
         close_below, reopen_above: strict.
         near, related: most candidates by vector and by graph.
         rare_entity_share, rare_entity_min: an entity on more facts than both is no hint.
-        shortlist, floor, history_depth, tolerance_days: reading.
+        relevant_above: an item judged above it is kept when reading (strict).
+        shortlist, wide: items judged for a question; per_request: of those in one request.
+        floor: of the first so many, those not kept follow all the same.
+        pull: most facts of the relation asked about. neighbours: most facts one hop away.
+        hub: an entity on more facts leads nowhere.
+        history_depth, tolerance_days: of the chain behind a fact.
         context_messages: earlier turns an extractor sees.
         unlink_at: two facts that are the same with this probability or less lose their link.
         same_group, same_batch: hygiene compares the newest of a group, so many pairs a request.
@@ -41,8 +46,14 @@ class Thresholds:
     related: int = 10
     rare_entity_share: float = 0.20
     rare_entity_min: int = 3
+    relevant_above: float = 0.50
     shortlist: int = 30
+    wide: int = 150
+    per_request: int = 30
     floor: int = 10
+    pull: int = 10
+    neighbours: int = 15
+    hub: int = 25
     history_depth: int = 5
     tolerance_days: int = 1
     context_messages: int = 10

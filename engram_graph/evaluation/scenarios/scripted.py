@@ -102,6 +102,8 @@ class ScriptedDecider:
 
 def _matches(rule: Rule, ask: Ask, question: Question) -> bool:
     old = question.candidate.text if question.candidate else ""
+    if question.turn is not None:
+        old = question.turn.message.text
     return rule.fact in ask.new_fact(question).text and rule.candidate in old
 
 
