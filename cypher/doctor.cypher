@@ -213,19 +213,21 @@ RETURN f.id AS id
 LIMIT $limit
 
 // name: belief_decided
-// Facts whose belief is not what the latest decision on them made it.
+// Facts whose belief is not what the decisions on them made it, each from where the one before had
+// left it: a lost update shows. A decision carried over from what was forgotten knows no before.
 CYPHER 25
 UNWIND $namespaces AS namespace
 MATCH (f:Fact)
 WHERE f.namespace = namespace AND f.predicate IS NOT NULL
-WITH f, head(COLLECT {
+WITH f, COLLECT {
   MATCH (f)<-[r:ABOUT|COMPARED_WITH]-(d:Decision)
   WHERE r.belief_after IS NOT NULL
-  RETURN r.belief_after
-  ORDER BY d.decided_at DESC, coalesce(d.position, 0) DESC
-  LIMIT 1
-}) AS decided
-WHERE NOT coalesce(abs(decided - f.belief) <= 1e-9, false)
+  RETURN {before: r.belief_before, after: r.belief_after, carried: d.outcome = 'forgotten'}
+  ORDER BY d.decided_at, coalesce(d.position, 0)
+} AS moves
+WHERE NOT coalesce(abs(moves[-1].after - f.belief) <= 1e-9, false)
+  OR any(at IN range(1, size(moves) - 1) WHERE NOT moves[at].carried
+    AND NOT coalesce(abs(moves[at].before - moves[at - 1].after) <= 1e-9, false))
 RETURN f.id AS id
 LIMIT $limit
 
@@ -280,7 +282,8 @@ CALL (namespace) {
   MATCH (f:Fact)
   WHERE f.namespace = namespace AND f.predicate IS NOT NULL
   RETURN f.id AS id,
-    [f.valid_from, f.valid_until, f.recorded_at, f.closed_at, f.read_at, f.archived_at] AS moments
+    [f.valid_from, f.valid_until, f.recorded_at, f.closed_at, f.read_at, f.archived_at,
+      f.changed_at] AS moments
 UNION ALL
   MATCH (m:Message)
   WHERE m.namespace = namespace AND m.status IS NOT NULL

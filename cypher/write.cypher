@@ -147,7 +147,7 @@ RETURN coalesce(s.version, 0) AS version, s.name AS name, coalesce(s.aliases, []
     UNWIND $keys AS key
     MATCH (e:Entity {namespace: $namespace, key: key})
     WHERE key <> $subject_key AND key <> $object_key
-    RETURN e.id
+    RETURN e.key
   } AS mentions,
   COLLECT {
     UNWIND $keys + [$subject_key, $object_key] AS key
@@ -156,15 +156,25 @@ RETURN coalesce(s.version, 0) AS version, s.name AS name, coalesce(s.aliases, []
   } AS aliases
 
 // name: lock_entities
-// Takes the write locks of the entities, made when missing, in the given (sorted) order, and
-// returns the subject's version from before. SET comes first: it takes the lock, then one reads.
+// Takes the write locks of the entities in the given (sorted) order, so that no two writers wait for
+// each other, and returns the subject's version from before. The subject and the object are made when
+// missing; others, which are mentioned or whose edges change, have no name here. SET comes first: it
+// takes the lock, then one reads.
 // A draft was applied when its fact is there, or its decision that it repeats one. An entity that was
 // forgotten while this waited for its lock has no key any more; a key may have become an alias.
 CYPHER 25
 UNWIND $entities AS entity
-MERGE (e:Entity {namespace: $namespace, key: entity.key})
-ON CREATE SET e.id = entity.id, e.name = entity.name, e.aliases = [], e.version = 0,
-  e.created_at = $now
+CALL (entity) {
+  FILTER entity.name IS NOT NULL
+  MERGE (e:Entity {namespace: $namespace, key: entity.key})
+  ON CREATE SET e.id = entity.id, e.name = entity.name, e.aliases = [], e.version = 0,
+    e.created_at = $now
+  RETURN e
+UNION ALL
+  FILTER entity.name IS NULL
+  MATCH (e:Entity {namespace: $namespace, key: entity.key})
+  RETURN e
+}
 SET e.locked = true
 WITH e, e.version AS version
 SET e.version = CASE WHEN e.key = $subject_key THEN version + 1 ELSE version END
@@ -174,8 +184,16 @@ RETURN e.key AS key, version,
   EXISTS { MATCH (:Message {id: $message_id}) } AS told,
   EXISTS { MATCH (:Alias {namespace: $namespace, key: e.key}) } AS is_alias
 
+// name: hold_entities
+// Takes the write locks of known entities in the given (sorted) order and changes nothing.
+CYPHER 25
+UNWIND $keys AS key
+MATCH (e:Entity {namespace: $namespace, key: key})
+SET e.locked = true
+REMOVE e.locked
+
 // name: lock_facts
-// Takes the write locks of the facts a plan changes, in the given (sorted) order.
+// Takes the write locks of the facts a plan changes or joins, in the given (sorted) order.
 CYPHER 25
 UNWIND $ids AS id
 MATCH (f:Fact {id: id})
@@ -203,9 +221,8 @@ SET r += f {.namespace, .predicate, .text, .belief, .tentative, .disputed, .nega
   .temporal_status, .valid_from, .valid_until, .open, .recorded_at, .closed_at, .closed_reason}
 WITH f
 CALL (f) {
-  UNWIND $mentions AS id
-  MATCH (e:Entity {id: id})
-  WHERE e.namespace = $namespace
+  UNWIND $mentions AS key
+  MATCH (e:Entity {namespace: $namespace, key: key})
   CREATE (f)-[:MENTIONS]->(e)
 }
 RETURN f.id AS id

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from engram_graph import clock
-from engram_graph.errors import ConflictError, InputError
+from engram_graph.errors import InputError
 from engram_graph.flows import write as write_flow
 from engram_graph.flows.runtime import Runtime
 from engram_graph.flows.write_fact import changed
-from engram_graph.graph import write
 from engram_graph.graph.read import get_fact
+from engram_graph.graph.retry import apply_planned
 from engram_graph.graph.surroundings import surroundings
 from engram_graph.intake import CALLER, Correction, sentence
 from engram_graph.models.facts import Draft, Extracted, Fact
+from engram_graph.models.plans import WritePlan
 from engram_graph.models.results import Added
 from engram_graph.rules.correct import correction_plan
-from engram_graph.rules.situation import Situation, place_of, under_own_names
+from engram_graph.rules.situation import Situation, moment_after, place_of, under_own_names
 from engram_graph.vocabulary import MessageStatus
-
-_ATTEMPTS = 8
 
 
 async def correct(runtime: Runtime, namespace: str, fact_id: str, change: Correction) -> Added:
@@ -28,7 +27,10 @@ async def correct(runtime: Runtime, namespace: str, fact_id: str, change: Correc
         ConflictError: other writers kept changing it.
     """
     message = change.message
-    for attempt in range(_ATTEMPTS):
+    made: tuple[WritePlan, Fact, tuple[str, ...]] | None = None
+
+    async def make() -> WritePlan:
+        nonlocal made
         old = await get_fact(runtime.graph, namespace, fact_id)
         draft = _draft(old.fact, change)
         (vector,), reason = await runtime.embed([draft.text])
@@ -52,25 +54,26 @@ async def correct(runtime: Runtime, namespace: str, fact_id: str, change: Correc
             caller_relation=True,
             subject_version=around.subject_version,
             candidates=around.candidates,
-            decided_at=clock.now(),
+            decided_at=moment_after(clock.now(), [old.fact]),
             embedding=vector,
             method=runtime.method,
         )
         plan = correction_plan(old, situation, change.reason, clock.new_id)
-        if attempt == 0:
+        if made is None:
             # Without drafts: a correction is a deed at one moment and is never resumed.
             await write_flow.store(runtime, message, Extracted(extractor=CALLER))
-        try:
-            await write.apply(runtime.graph, plan, finish=True)
-        except write.StalePlanError:
-            continue
-        return Added(
-            message=message.model_copy(update={"status": MessageStatus.DONE}),
-            facts=(plan.fact,) if plan.fact else (),
-            closed=tuple(changed(old.fact, c) for c in plan.changes if c.id == fact_id),
-            degraded=(reason,) if reason else (),
-        )
-    raise ConflictError(f"fact {fact_id} kept changing while it was corrected")
+        made = plan, old.fact, (reason,) if reason else ()
+        return plan
+
+    await apply_planned(runtime.graph, make, finish=True, what=f"fact {fact_id}")
+    assert made is not None  # it was applied
+    plan, old, degraded = made
+    return Added(
+        message=message.model_copy(update={"status": MessageStatus.DONE}),
+        facts=(plan.fact,) if plan.fact else (),
+        closed=tuple(changed(old, c, plan.decided_at) for c in plan.changes if c.id == fact_id),
+        degraded=degraded,
+    )
 
 
 def _draft(old: Fact, change: Correction) -> Draft:

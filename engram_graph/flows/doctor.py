@@ -40,7 +40,7 @@ INVARIANTS = (
     Invariant("namespace_crossed", "records", "a relationship leads into another namespace"),
     Invariant("decision_fact", "decisions", "the decision points at no fact, and does not say why"),
     Invariant("belief_range", "facts", "belief is not in [.02, .98]"),
-    Invariant("belief_decided", "facts", "belief is not what the latest decision made it"),
+    Invariant("belief_decided", "facts", "belief is not what its decisions made it, one by one"),
     Invariant(
         "unsettled_disagrees",
         "facts",

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
 from engram_graph import clock
-from engram_graph.errors import ConflictError
 from engram_graph.flows.deciding import Decided, decide
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import write
+from engram_graph.graph.retry import apply_planned
 from engram_graph.graph.surroundings import surroundings
 from engram_graph.models.facts import Draft, Fact, Message, Vector
 from engram_graph.models.plans import FactChange, WritePlan
@@ -21,13 +19,13 @@ from engram_graph.rules.situation import (
     Candidate,
     Situation,
     by_own_name,
+    moment_after,
     place_of,
     under_own_names,
 )
 from engram_graph.vocabulary import ClosedReason
 
 CALLER = "caller"
-_ATTEMPTS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ async def write_fact(
             candidates=around.candidates,
             embedding=vector,
             mentions=around.mentions,
-            decided_at=clock.now(),
+            decided_at=moment_after(clock.now(), (c.fact for c in around.candidates)),
             method=runtime.method,
         )
 
@@ -144,7 +142,7 @@ async def settle_fact(
             subject_version=around.subject_version,
             candidates=around.candidates,
             embedding=vector,
-            decided_at=clock.now(),
+            decided_at=moment_after(clock.now(), (fact, *(c.fact for c in around.candidates))),
             method=runtime.method,
             stored=fact,
             counted=now.counted,
@@ -169,18 +167,17 @@ async def _carry_out(
         What was decided (None when there is nothing left to decide); whether it was applied now.
     """
     async with runtime.writer_lock(namespace, entity_key(subject)):
-        for attempt in range(_ATTEMPTS):
+        decided: Decided | None = None
+
+        async def make() -> WritePlan | None:
+            nonlocal decided
             situation = await look()
-            if situation is None:
-                return None, False
-            decided = await decide(runtime, situation)
-            if decided.plan is None:
-                return decided, False
-            try:
-                return decided, await write.apply(runtime.graph, decided.plan, finish=finish)
-            except write.StalePlanError:
-                await asyncio.sleep(random.uniform(0, 0.02 * (attempt + 1)))
-    raise ConflictError(f"facts about {subject!r} kept changing while one was written")
+            decided = None if situation is None else await decide(runtime, situation)
+            return decided.plan if decided else None
+
+        what = f"what is known about {subject!r}"
+        applied = await apply_planned(runtime.graph, make, finish=finish, what=what)
+        return decided, applied
 
 
 def _written(decided: Decided, degraded: tuple[str, ...]) -> Written:
@@ -262,10 +259,14 @@ def is_stated(draft: Draft, message: Message) -> bool:
 
 def _changes(plan: WritePlan, candidates: tuple[Candidate, ...]) -> tuple[tuple[Fact, Fact], ...]:
     before = {c.fact.id: c.fact for c in candidates}
-    return tuple((before[c.id], changed(before[c.id], c)) for c in plan.changes if c.id in before)
+    return tuple(
+        (before[c.id], changed(before[c.id], c, plan.decided_at))
+        for c in plan.changes
+        if c.id in before
+    )
 
 
-def changed(fact: Fact, change: FactChange) -> Fact:
+def changed(fact: Fact, change: FactChange, decided_at: datetime) -> Fact:
     """``fact`` as ``change`` leaves it."""
     return fact.model_copy(
         update={
@@ -277,6 +278,7 @@ def changed(fact: Fact, change: FactChange) -> Fact:
             "closed_reason": change.closed_reason,
             "open": change.valid_until is None,
             "unsettled": change.unsettled,
+            "changed_at": decided_at,
             "version": change.version + 1,
         }
     )

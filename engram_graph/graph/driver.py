@@ -109,7 +109,8 @@ class Graph:
         return await self.transact(query.name, lambda tx: tx.run(query, **params))
 
     async def transact(self, name: str, work: Callable[[Tx], Awaitable[T]]) -> T:
-        """Run ``work`` in one writing transaction; it may run twice: no outside calls in it."""
+        """Run ``work`` in one writing transaction; it may run twice, so what it does else must be
+        repeatable."""
         return await self._managed(neo4j.WRITE_ACCESS, name, work)
 
     async def look(self, name: str, work: Callable[[Tx], Awaitable[T]]) -> T:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,20 +78,66 @@ async def apply(graph: Graph, plan: WritePlan, *, finish: bool) -> bool:
         NotFoundError: the message was forgotten.
     """
 
-    async def work(tx: Tx) -> bool:
-        applied = await _lock(tx, plan)
-        if not applied:
-            await _write(tx, plan)
-        if finish:
-            await _set_status(tx, plan.namespace, plan.message_id, MessageStatus.DONE, None)
-        return not applied
+    async with _stale_if_deleted():
+        return await graph.transact("apply_plan", lambda tx: _apply(tx, plan, finish))
 
+
+async def apply_held(
+    graph: Graph,
+    stale: WritePlan,
+    make: Callable[[], Awaitable[WritePlan | None]],
+    *,
+    finish: bool,
+) -> bool:
+    """Make a plan again and carry it out while nobody else writes about its entities.
+
+    However many others write, one's turn comes: the server grants a lock in the order it was asked
+    for. They wait while ``make`` asks its decider, so that this is for a plan that went stale.
+
+    Args:
+        stale: the plan that did; the locks of its entities are taken.
+        make: plans from what it reads, with transactions of its own; None: there is nothing to do.
+
+    Raises:
+        StalePlanError: a fact about another entity changed. NotFoundError: as ``apply``.
+    """
+
+    async def work(tx: Tx) -> bool:
+        held = [row["key"] for row in _entities(stale)]
+        await tx.run(load("write")["hold_entities"], namespace=stale.namespace, keys=held)
+        plan = await make()
+        return plan is not None and await _apply(tx, plan, finish)
+
+    async with _stale_if_deleted():
+        return await graph.transact("apply_held_plan", work)
+
+
+@asynccontextmanager
+async def _stale_if_deleted() -> AsyncIterator[None]:
     try:
-        return await graph.transact("apply_plan", work)
+        yield
     except StoreError as error:
         if error.details.get("server_code") == DELETED:
             raise StalePlanError from error
         raise
+
+
+async def _apply(tx: Tx, plan: WritePlan, finish: bool) -> bool:
+    applied = await _lock(tx, plan)
+    if not applied:
+        await _write(tx, plan)
+    if finish:
+        await _set_status(tx, plan.namespace, plan.message_id, MessageStatus.DONE, None)
+    return not applied
+
+
+def _entities(plan: WritePlan) -> list[dict[str, Any]]:
+    """The entities a plan writes to, in the order of their locks."""
+    names: dict[str, str | None] = dict.fromkeys((*plan.mentions, *plan.beside))
+    if plan.fact:
+        names[plan.fact.object_key] = plan.fact.object
+    names[plan.subject_key] = plan.fact.subject if plan.fact else plan.subject_key
+    return [{"key": key, "name": name, "id": new_id()} for key, name in sorted(names.items())]
 
 
 async def _lock(tx: Tx, plan: WritePlan) -> bool:
@@ -100,9 +147,6 @@ async def _lock(tx: Tx, plan: WritePlan) -> bool:
             load("write")["is_decided"], namespace=plan.namespace, id=plan.judgements[0].id
         )
         return bool(found[0]["decided"])
-    names = {plan.subject_key: plan.fact.subject if plan.fact else plan.subject_key}
-    if plan.fact:
-        names.setdefault(plan.fact.object_key, plan.fact.object)
     stored = plan.fact.id if plan.fact and plan.settles is None else plan.judgements[0].id
     rows = await tx.run(
         load("write")["lock_entities"],
@@ -110,7 +154,7 @@ async def _lock(tx: Tx, plan: WritePlan) -> bool:
         subject_key=plan.subject_key,
         draft_id=stored,
         message_id=plan.message_id,
-        entities=[{"key": k, "name": n, "id": new_id()} for k, n in sorted(names.items())],
+        entities=_entities(plan),
         now=plan.decided_at,
     )
     if any(row["applied"] for row in rows):
@@ -125,12 +169,20 @@ async def _lock(tx: Tx, plan: WritePlan) -> bool:
     wanted = {change.id: change.version for change in plan.changes}
     if plan.fact and plan.settles is not None:
         wanted[plan.fact.id] = plan.settles
-    if wanted:
+    if joined := wanted.keys() | _joined(plan):
         locked = await tx.run(
-            load("write")["lock_facts"], namespace=plan.namespace, ids=sorted(wanted)
+            load("write")["lock_facts"], namespace=plan.namespace, ids=sorted(joined)
         )
-        _need({row["id"]: row["version"] for row in locked} == wanted)
+        versions = {row["id"]: row["version"] for row in locked}
+        _need(all(versions.get(fact_id) == version for fact_id, version in wanted.items()))
     return False
+
+
+def _joined(plan: WritePlan) -> set[str]:
+    """Ids of the known facts that get or lose a relationship: that takes their locks, too."""
+    ends = {end for link in (*plan.links, *plan.drop_links) for end in (link.source, link.target)}
+    ends |= {known for j in plan.judgements for known in (j.fact_id, j.candidate_id) if known}
+    return ends - {plan.fact.id} if plan.fact else ends
 
 
 async def _write(tx: Tx, plan: WritePlan) -> None:
@@ -179,6 +231,7 @@ async def _write(tx: Tx, plan: WritePlan) -> None:
                         "open": c.valid_until is None,
                         "candidate": records.is_candidate(c.valid_until, c.closed_reason),
                         "unsettled": c.unsettled or None,
+                        "changed_at": plan.decided_at,
                     },
                 }
                 for c in plan.changes

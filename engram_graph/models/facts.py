@@ -117,7 +117,8 @@ class Fact(Record):
         confidence: how sure the write was, in [0, 1]; never changes.
         valid_from, valid_until: when it was true, half-open; ``valid_until`` None while open.
         valid_from_stated: the start was given, not taken from the message's date.
-        recorded_at, closed_at: when the memory knew.
+        recorded_at, closed_at: when the memory knew. changed_at: of the latest decision that moved
+            its belief or its end; None while none has.
         tentative: stored unsure. disputed: contradicted but not closed.
         unsettled: a question about it got no usable answer; ``resume`` asks again.
         extractor: what made it: ``caller``, ``patterns``, ``llm:<model>``, ``import``.
@@ -154,6 +155,7 @@ class Fact(Record):
     closed_reason: ClosedReason | None = None
     read_at: datetime | None = None
     archived_at: datetime | None = None
+    changed_at: datetime | None = None
     version: int = 1
 
     @property

@@ -37,6 +37,8 @@ class WritePlan:
         message_id: the message the draft came from.
         subject_key, subject_version: the entity locked while applying, and its version when
             the candidates were read (0 when it did not exist).
+        mentions: keys of other entities the fact's text names.
+        beside: keys of the entities of the facts that change: their typed edges change, too.
         fact: the fact to store; None when the draft repeats ``repeats``.
         settles: version of the stored fact that ``fact`` rewrites in place (asked again after a
             fallback); None for a fact that is new.
@@ -53,6 +55,7 @@ class WritePlan:
     settles: int | None = None
     embedding: Vector | None = None
     mentions: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     repeats: str | None = None
     changes: tuple[FactChange, ...] = ()
     links: tuple[Link, ...] = ()

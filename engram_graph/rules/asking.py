@@ -125,7 +125,7 @@ def fact_of(s: Situation, reply: Reply) -> Fact:
         "temporal_status": label(answers.get(ask.TEMPORAL), draft.temporal_status),
     }
     if s.stored is not None:
-        decided |= {"version": s.stored.version + 1}
+        decided |= {"version": s.stored.version + 1, "changed_at": s.decided_at}
         if s.redacted:
             decided |= {
                 "object": draft.object,

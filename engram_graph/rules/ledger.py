@@ -28,6 +28,7 @@ class Ledger:
         self._new_id = new_id
         self._before: dict[str, Fact] = {}
         self._now: dict[str, Fact] = {}
+        self._moved: set[str] = set()
         self._superseded_by: dict[str, tuple[str, ...]] = {}
         self._judgements: list[Judgement] = []
         self._requests: list[RequestLog] = []
@@ -115,6 +116,7 @@ class Ledger:
         self._now[fact_id] = fact.model_copy(
             update={"belief": after, "against_count": fact.against_count + against}
         )
+        self._moved.add(fact_id)
         return {fact_id: (fact.belief, after)}
 
     def dispute(self, fact_id: str) -> None:
@@ -210,11 +212,17 @@ class Ledger:
         """All that was written down, as one plan that stores ``fact_id``.
 
         Where nothing is stored the first decision stands for the draft, as its fact would: it has
-        that id, so that a draft resumed is applied once.
+        that id, so that a draft resumed is applied once. A belief moved against its bound is a
+        change too, though it stays: the fact's log is one line of decisions.
         """
         s = self._s
         if fact_id is None:
             self._judgements[0] = replace(self._judgements[0], id=s.fact_id)
+        touched = [
+            before
+            for before in self._before.values()
+            if before.id != fact_id and (self._now[before.id] != before or before.id in self._moved)
+        ]
         changes = tuple(
             FactChange(
                 id=before.id,
@@ -227,9 +235,10 @@ class Ledger:
                 closed_reason=now.closed_reason,
                 unsettled=now.unsettled,
             )
-            for before in self._before.values()
-            if before.id != fact_id and (now := self._now[before.id]) != before
+            for before in touched
+            for now in [self._now[before.id]]
         )
+        ends = {key for before in touched for key in (before.subject_key, before.object_key)}
         return WritePlan(
             namespace=s.namespace,
             message_id=s.message.id,
@@ -240,6 +249,7 @@ class Ledger:
             settles=s.stored.version if s.stored and fact_id else None,
             embedding=s.embedding if fact_id else None,
             mentions=s.mentions if fact_id else (),
+            beside=tuple(sorted(ends)),
             repeats=repeats,
             changes=changes,
             links=tuple(self._links),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from engram_graph.models.facts import Draft, Fact, Message, Vector
 from engram_graph.rules.method import DEFAULT, Method
@@ -72,7 +72,8 @@ class Situation:
         caller_relation: the caller asked for this very fact: its predicate is final, and whether
             it is worth keeping is not asked. Otherwise edge_type decides at .85 or more.
         subject_version: of the subject entity, when the candidates were read.
-        mentions: ids of entities the text names.
+        mentions: keys of entities the text names besides.
+        decided_at: later than all that was decided on what it sees (``moment_after``).
         stored: the fact as stored tentative while a decider was away, now asked again.
         retold: further messages that state ``stored``.
         counted: candidates whose evidence ``stored`` has given already; never given twice.
@@ -154,6 +155,16 @@ class Situation:
             return False
         planned = fact.temporal_status == TemporalStatus.PLANNED
         return (planned or fact.predicate in _PLAN_PREDICATES) and self.goes_on(fact)
+
+
+def moment_after(now: datetime, facts: Iterable[Fact]) -> datetime:
+    """When something is decided that rests on ``facts``: now, and after what made them so.
+
+    The clock of the machine that wrote one of them may be ahead of this one. Decisions on a fact
+    are dated in the order they were made all the same.
+    """
+    tick = timedelta(microseconds=1)
+    return max([now, *((fact.changed_at or fact.recorded_at) + tick for fact in facts)])
 
 
 def under_own_names(draft: Draft, names: Mapping[str, str]) -> Draft:

@@ -157,6 +157,12 @@ DAMAGE: list[tuple[str, str, set[str], str]] = [
         "tea",
     ),
     (
+        "a lost update of a belief",
+        "MATCH (:Fact {id: $berlin})<-[c:COMPARED_WITH]-() SET c.belief_before = 0.9",
+        {"belief_decided"},
+        "berlin",
+    ),
+    (
         "no starting belief",
         "MATCH (:Fact {id: $tea})<-[a:ABOUT]-() SET a.belief_after = null",
         {"belief_decided"},
