@@ -165,7 +165,13 @@ class Settings(BaseSettings):
         ge=1,
         le=150,
         validation_alias=_env("ENGRAM_SHORTLIST"),
-        description="Items a search looks at and returns at most.",
+        description="Items a search looks at (or judges) and returns at most.",
+    )
+    rerank: Literal["auto", "decider", "none"] = Field(
+        "auto",
+        validation_alias=_env("ENGRAM_RERANK"),
+        description="Who judges which of the items found help to answer. auto: the decider when "
+        "it is a model; none: nobody, the order is that of the hybrid search.",
     )
     context_tokens: int = Field(
         1500,

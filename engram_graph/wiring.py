@@ -51,12 +51,14 @@ async def open_runtime(
     recording = await anyio.to_thread.run_sync(make_recording, settings)
     if escalation is None and (decider is None or settings.escalation == "llm"):
         escalation = make_escalation(settings, purse, recording)
+    decider = decider or make_decider(settings, purse, recording)
     runtime = Runtime(
         graph=await open_graph(settings, progress),
         embedder=embedder or make_embedder(settings),
         extractor=extractor or make_extractor(settings, recording),
-        decider=decider or make_decider(settings, purse, recording),
+        decider=decider,
         escalation=escalation,
+        judge=choose_judge(settings, decider),
         method=method,
     )
     try:
@@ -200,6 +202,13 @@ def make_escalation(
     if wanted == "none":
         return None
     return _recorded("llm", settings, shared, recording, "escalation")
+
+
+def choose_judge(settings: Settings, decider: Decider) -> Decider | None:
+    """Who judges what a search found: the decider, if it is wanted and (``auto``) is a model."""
+    if settings.rerank == "auto":
+        return None if decider.name == RulesDecider.name else decider
+    return decider if settings.rerank == "decider" else None
 
 
 def make_purse(settings: Settings) -> Purse:

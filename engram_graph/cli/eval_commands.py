@@ -38,7 +38,9 @@ async def shortlist(
 
     conversations = flow.chosen(file, conversation)
     results = {}
-    async with run.memory(extractor=flow.NoFacts()) as memory:
+    # What is measured is the shortlist itself, before any model has judged it.
+    settings = run.settings().model_copy(update={"rerank": "none"})
+    async with run.memory(extractor=flow.NoFacts(), settings=settings) as memory:
         for each in conversations:
             with run.out.bar(f"Storing {each.id}") as progress:
                 await flow.store(memory, file, each, progress)

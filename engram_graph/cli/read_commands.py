@@ -39,9 +39,15 @@ async def search(
     context_tokens: Annotated[
         int | None, typer.Option(metavar="N", help="Budget of the context, in tokens.")
     ] = None,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="Look at 150 items and leave none out.")
+    ] = False,
     context: Annotated[
         bool, typer.Option("--context", help="Print the lines for a prompt instead.")
     ] = False,
+    lines: Annotated[
+        str, typer.Option(help="Of the context: compact, full, lean or nodates.")
+    ] = "compact",
 ) -> None:
     """Find what bears on a question."""
     async with run.memory() as memory:
@@ -51,6 +57,8 @@ async def search(
             limit=limit,
             as_of=as_of,
             context_tokens=context_tokens,
+            wide=wide,
+            lines=lines,  # type: ignore[arg-type]  # checked by the client
         )
     run.out.degraded(found.degraded)
     if run.json:

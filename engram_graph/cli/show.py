@@ -13,7 +13,14 @@ from engram_graph.clock import now
 
 if TYPE_CHECKING:
     from engram_graph.models.facts import Fact, Message
-    from engram_graph.models.results import Added, Explanation, Recall, Timeline
+    from engram_graph.models.results import (
+        Added,
+        Explanation,
+        FactHit,
+        Recall,
+        Timeline,
+        TurnHit,
+    )
 
 _LONG = 500  # characters of one text in a list
 _ENDED = {
@@ -133,15 +140,35 @@ def added(result: Added) -> Iterator[Text]:
 
 def recall(result: Recall) -> Iterator[Text | str]:
     """What a search found, best first."""
+    if result.sufficient is False and (result.facts or result.turns):
+        yield Text("nothing certain on this; the nearest that was found:", style="dim")
     for hit in result.facts:
-        indent = "    ↳ " if hit.why == "history" else ""
-        yield Text(indent) + fact_line(hit.fact)
+        line = Text("    ↳ " if hit.why == "history" else "") + fact_line(hit.fact)
+        line.append(found_by(hit), style="dim")
+        yield line
     if result.facts and result.turns:
         yield ""
     for turn in result.turns:
-        yield message_line(turn.message)
+        line = Text(message_line(turn.message))
+        line.append(found_by(turn), style="dim")
+        yield line
     if not result.facts and not result.turns:
         yield Text("nothing found", style="dim")
+
+
+def found_by(hit: FactHit | TurnHit) -> str:
+    """How relevant a model judged a hit, why it is there if not for that, and what it stands for.
+
+    Empty where there was no model.
+    """
+    said = []
+    if hit.scores.relevance is not None:
+        said.append(f"relevance {hit.scores.relevance:.2f}")
+    if hit.why not in ("shortlist", "history"):
+        said.append(hit.why)
+    if also := getattr(hit, "also", ()):
+        said.append(f"the same in {len(also)} more")
+    return f"  {' · '.join(said)}" if said else ""
 
 
 def timeline(result: Timeline, namespace: str) -> Iterator[Text | str]:

@@ -18,6 +18,7 @@ from engram_graph.graph.read import get_fact, get_message
 from engram_graph.models.facts import Fact, Message
 from engram_graph.models.results import (
     Explanation,
+    Lines,
     Mode,
     NamespaceInfo,
     Page,
@@ -27,6 +28,7 @@ from engram_graph.models.results import (
     Timeline,
 )
 from engram_graph.rules.names import entity_key
+from engram_graph.rules.thresholds import DEFAULT as NUMBERS
 from engram_graph.rules.validate import clean_name, clean_query, clean_text
 from engram_graph.vocabulary import predicate as known_predicate
 
@@ -43,20 +45,40 @@ class Reading(Connection):
         limit: int | None = None,
         as_of: Moment | None = None,
         context_tokens: int | None = None,
+        wide: bool = False,
+        lines: Lines = "compact",
     ) -> Recall:
         """Find what bears on ``query``.
 
+        Where a model decides (``ENGRAM_RERANK``), it is asked once which of the items found help to
+        answer. Those come first; the first ten found follow even if it sees no use in them; of
+        facts also those of the relation asked about, the chain behind each, and what is one hop
+        away. Without a model, facts come by score × belief, each with the chain behind it.
+
         Args:
-            mode: ``facts``, ``turns`` (messages) or ``both``.
-            limit: most items of each sort, 1 to 150; the setting ``shortlist`` by default.
+            mode: ``facts``, ``turns`` (messages), or ``both``: facts, those that hold first, then
+                the turns that none of them was taken from or repeats.
+            limit: most items of each sort, 1 to 150; the setting ``shortlist`` by default, and 150
+                if ``wide``. Without a model, chains come on top.
             as_of: only what was true at that moment (turns: said by then).
             context_tokens: budget of ``context``, estimated.
+            wide: look at 150 items and leave none out: all in the order of their relevance, and
+                nothing besides.
+            lines: of ``context``: ``compact``, ``full`` (belief, since when, made by what),
+                ``lean`` (date and text) or ``nodates`` (texts of what holds).
         """
         scope = self._scope(namespace)
         query = clean_query(query)
         if mode not in ("facts", "turns", "both"):
             raise InputError(f"unknown mode: {mode!r}", hint="One of: facts, turns, both")
-        limit = intake.whole_number(limit, self.settings.shortlist, "limit", 1, 150)
+        if lines not in ("compact", "full", "lean", "nodates"):
+            raise InputError(
+                f"unknown lines: {lines!r}", hint="One of: compact, full, lean, nodates"
+            )
+        if not isinstance(wide, bool):
+            raise InputError("wide must be True or False", field="wide")
+        shortlist = NUMBERS.wide if wide else self.settings.shortlist
+        limit = intake.whole_number(limit, shortlist, "limit", 1, 150)
         tokens = intake.whole_number(
             context_tokens, self.settings.context_tokens, "context_tokens", 50, 1_000_000
         )
@@ -69,6 +91,9 @@ class Reading(Connection):
             limit=limit,
             as_of=moment,
             token_budget=tokens,
+            shortlist=shortlist,
+            wide=wide,
+            lines=lines,
         )
 
     async def get(self, id: str, *, namespace: str | None = None) -> Fact:  # noqa: A002

@@ -1,17 +1,25 @@
-"""A question becomes a recall: shortlist in one statement, fuse, chains, lines for the prompt."""
+"""A question becomes a recall: shortlists, a model's judgement, lines for the prompt."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from datetime import datetime
 
 from engram_graph import clock
+from engram_graph.flows import shortlists
+from engram_graph.flows.judging import NOT_ASKED, Judgement, judge
 from engram_graph.flows.runtime import Runtime
+from engram_graph.flows.selecting import Shown, Wanted, select_facts, select_turns
+from engram_graph.flows.shortlists import FactList, Query
 from engram_graph.graph import read
-from engram_graph.models.facts import Fact, Vector
-from engram_graph.models.results import FactHit, Mode, Recall, TurnHit
-from engram_graph.rules.fusion import fuse, fuse_turns
-from engram_graph.rules.render import context_block, fact_line, turn_line
+from engram_graph.models.decisions import Turn
+from engram_graph.models.results import FactHit, Lines, Mode, Recall, TurnHit
+from engram_graph.rules import selection
+from engram_graph.rules.render import NOTHING, UNSURE, context_block, fact_line, turn_line
 from engram_graph.rules.text import lucene_query, namespace_key
+
+_UNREAD = frozenset({"history", "neighbour"})  # came along; nobody looked for them
 
 
 async def search(
@@ -23,117 +31,119 @@ async def search(
     limit: int,
     as_of: datetime | None,
     token_budget: int,
+    shortlist: int = 0,
+    wide: bool = False,
+    lines: Lines = "compact",
 ) -> Recall:
-    """Find what bears on ``query``; see ``AsyncMemory.search``."""
+    """Find what bears on ``query``; see ``AsyncMemory.search``.
+
+    Args:
+        shortlist: items of each sort that a model judges, where that is more than ``limit``.
+    """
     (vector,), reason = await runtime.embed([query], query=True)
     lucene = lucene_query(query, namespace_key(namespace))
-    facts: list[FactHit] = []
-    turns: list[TurnHit] = []
-    if mode in ("facts", "both"):
-        facts = await _facts(runtime, namespace, vector, lucene, limit, as_of)
-    if mode in ("turns", "both"):
-        turns = await _turns(runtime, namespace, vector, lucene, limit, as_of)
+    asked = Query(query, namespace, vector, lucene, as_of)
+    wanted = Wanted(asked, limit, wide)
+    look_at = limit if runtime.judge is None else max(limit, shortlist)
+    found, turns = FactList([], frozenset()), list[TurnHit]()
+    if mode != "turns":
+        found = await shortlists.facts(runtime, asked, look_at)
+    if mode != "facts":
+        turns = await shortlists.turns(runtime, asked, look_at)
+    on_facts, on_turns = await _judged(runtime, wanted, found.hits[:look_at], turns)
+    judged_facts = selection.scored(found.hits[:look_at], on_facts.said.relevance)
+    turns = selection.scored(turns, on_turns.said.relevance)
+    sufficient = None if runtime.judge is None else selection.sufficient([*judged_facts, *turns])
+    shown = await select_facts(runtime, wanted, found, judged_facts, on_facts)
+    turns = select_turns(runtime, wanted, turns, on_turns)
+    now = clock.now()
     if mode == "both":
-        turns = _without_told(turns, facts)
-    runtime.reads.note(namespace, (hit.fact.id for hit in facts if hit.why == "shortlist"))
-    lines = [hit.line for hit in facts] + [hit.line for hit in turns]
+        shown, turns = await _without_repeats(runtime, namespace, shown, turns, as_of or now)
+    facts = _with_lines(shown, lines, now, as_of)
+    turns = [
+        hit.model_copy(update={"line": turn_line(hit.message, lines)}) for hit in turns[:limit]
+    ]
+    _note(runtime, namespace, facts)
+    told = [hit.line for hit in facts] + [hit.line for hit in turns]
+    if sufficient is False:
+        told.insert(0, UNSURE if any(told) else NOTHING)
+    judgements = (on_facts, on_turns)
     return Recall(
         query=query,
         namespace=namespace,
         mode=mode,
         facts=tuple(facts),
         turns=tuple(turns),
-        context=context_block(lines, token_budget),
-        degraded=(reason,) if reason else (),
-    )
-
-
-async def _facts(
-    runtime: Runtime,
-    namespace: str,
-    vector: Vector | None,
-    lucene: str | None,
-    limit: int,
-    as_of: datetime | None,
-) -> list[FactHit]:
-    rows = await read.shortlist_facts(runtime.graph, namespace, vector, lucene, limit, as_of)
-    rows = [row for row in rows if not row.fact.never_held]
-    by_id = {row.fact.id: row for row in rows}
-    order = fuse(
-        {
-            "vector": {r.fact.id: r.vector for r in rows if r.vector is not None},
-            "text": {r.fact.id: r.text for r in rows if r.text is not None},
-        }
-    )
-
-    def weight(fact: Fact) -> float:
-        # What closed a fact says nothing against its own interval.
-        return 1.0 if as_of is not None and not fact.open else fact.belief
-
-    # Relevance weighed with belief, as in decision_rules §11; ties keep the fused order.
-    order = sorted(order, key=lambda each: -each[1].fused * weight(by_id[each[0]].fact))[:limit]
-    chained = [fact_id for fact_id, _ in order if by_id[fact_id].chained]
-    behind = {} if as_of else _by_head(await read.chains(runtime.graph, namespace, chained))
-    hits: dict[str, FactHit] = {}
-    own = dict(order)
-    now = clock.now()
-    for fact_id, scores in order:
-        row = by_id[fact_id]
-        hits.setdefault(
-            fact_id,
-            FactHit(
-                fact=row.fact,
-                scores=scores,
-                successor=row.successor,
-                line=fact_line(row.fact, now=now),
-            ),
-        )
-        for link in behind.get(fact_id, ()):
-            if link.fact.never_held:
-                continue
-            hits.setdefault(
-                link.fact.id,
-                FactHit(
-                    fact=link.fact,
-                    scores=own.get(link.fact.id, scores),
-                    why="history",
-                    successor=link.successor,
-                    line=fact_line(link.fact, now=now),
-                ),
+        context=context_block(told, token_budget),
+        sufficient=sufficient,
+        degraded=tuple(
+            dict.fromkeys(
+                [
+                    *([reason] if reason else []),
+                    *(why for each in judgements for why in each.degraded),
+                ]
             )
-    return list(hits.values())
+        ),
+        cost_usd=_sum([each.cost_usd for each in judgements]),
+        latency_ms=max(each.latency_ms for each in judgements),
+    )
 
 
-def _by_head(rows: list[read.ChainRow]) -> dict[str, list[read.ChainRow]]:
-    behind: dict[str, list[read.ChainRow]] = {}
-    for row in rows:
-        behind.setdefault(row.of, []).append(row)
-    return behind
+async def _judged(
+    runtime: Runtime,
+    wanted: Wanted,
+    facts: Sequence[FactHit],
+    turns: Sequence[TurnHit],
+) -> tuple[Judgement, Judgement]:
+    """What the runtime's judge says of both shortlists, asked at once."""
+    judge_of, numbers = runtime.judge, runtime.method.thresholds
+    if judge_of is None:
+        return NOT_ASKED, NOT_ASKED
+    text, namespace = wanted.query.text, wanted.query.namespace
+    ids = [hit.message.id for hit in turns]
+    before = await read.turns_before(runtime.graph, namespace, ids)
+    items = [Turn(hit.message, before.get(hit.message.id)) for hit in turns]
+    on_facts, on_turns = await asyncio.gather(
+        judge(judge_of, text, [hit.fact for hit in facts], numbers, relation=not wanted.wide),
+        judge(judge_of, text, items, numbers),
+    )
+    return on_facts, on_turns
 
 
-async def _turns(
+async def _without_repeats(
     runtime: Runtime,
     namespace: str,
-    vector: Vector | None,
-    lucene: str | None,
-    limit: int,
-    as_of: datetime | None,
-) -> list[TurnHit]:
-    rows = await read.shortlist_turns(runtime.graph, namespace, vector, lucene, 2 * limit, as_of)
-    by_id = {row.message.id: row for row in rows}
-    order = fuse_turns(
-        {r.message.id: r.vector for r in rows if r.vector is not None},
-        {r.message.id: r.text for r in rows if r.text is not None},
-        {r.message.id: r.neighbours for r in rows},
+    facts: list[Shown],
+    turns: list[TurnHit],
+    moment: datetime,
+) -> tuple[list[Shown], list[TurnHit]]:
+    """Facts that hold first, then the turns that carry what the facts lack."""
+    told = [fact for each in facts for fact in (each.hit.fact, *each.same)]
+    sources = await read.sources_of(runtime.graph, namespace, [fact.id for fact in told])
+    return (
+        sorted(facts, key=lambda each: not selection.lasts(each.hit.fact, moment)),
+        selection.untold(turns, told, sources),
     )
+
+
+def _with_lines(
+    facts: Sequence[Shown], form: Lines, now: datetime, as_of: datetime | None
+) -> list[FactHit]:
+    # Without dates a line cannot say when it was true: it is shown if it was so at the moment.
+    moment = as_of if as_of is not None and form == "nodates" else now
     return [
-        TurnHit(message=by_id[turn].message, scores=scores, line=turn_line(by_id[turn].message))
-        for turn, scores in order
-        if turn in by_id
-    ][:limit]
+        each.hit.model_copy(
+            update={"line": fact_line(each.hit.fact, now=moment, form=form, also=each.same)}
+        )
+        for each in facts
+    ]
 
 
-def _without_told(turns: list[TurnHit], facts: list[FactHit]) -> list[TurnHit]:
-    """Turns whose words a fact's line does not hold already."""
-    told = {hit.fact.source_quote or hit.fact.text for hit in facts}
-    return [hit for hit in turns if hit.message.text not in told]
+def _note(runtime: Runtime, namespace: str, facts: Sequence[FactHit]) -> None:
+    read_now = [hit for hit in facts if hit.why not in _UNREAD]
+    runtime.reads.note(namespace, (each for hit in read_now for each in (hit.fact.id, *hit.also)))
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None

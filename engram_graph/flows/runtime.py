@@ -27,6 +27,7 @@ class Runtime:
     Attributes:
         embedder: None when none is installed; vectors are then absent and search uses full text.
         method: gates, belief and numbers. escalation: asked where the decider is too unsure.
+        judge: asked which of the found items help; None leaves them in the order they were found.
         fits: the embedder was compared with what made the stored vectors.
         reads: the facts that searches gave, noted later.
     """
@@ -37,6 +38,7 @@ class Runtime:
     decider: Decider
     method: Method = DEFAULT
     escalation: Decider | None = None
+    judge: Decider | None = None
     fits: bool = False
     reads: ReadNotes = field(init=False)
     _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(

@@ -10,10 +10,11 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from engram_graph.models.facts import Fact, Message
+from engram_graph.models.results import Lines
 from engram_graph.rules.text import encodable
 from engram_graph.vocabulary import ClosedReason, TemporalStatus
 
@@ -29,6 +30,8 @@ _BLOCK = re.compile(
     rf"|(?P<body>.*?)(?:{re.escape(FOOTER)}|(?=\n[^\S\n]*\n)|\Z))",
     re.DOTALL,
 )
+NOTHING = "(Memory holds nothing on this question.)"
+UNSURE = "(Memory holds nothing certain on this question. What follows is only near it.)"
 _MIN_CUT = 8  # tokens: less than this of a line tells nothing
 
 
@@ -51,24 +54,58 @@ def _visible(char: str) -> bool:
     return char in _JOINERS or unicodedata.category(char) not in ("Cc", "Cf")
 
 
-def fact_line(fact: Fact, *, said_at: datetime | None = None, now: datetime | None = None) -> str:
+def fact_line(
+    fact: Fact,
+    *,
+    said_at: datetime | None = None,
+    now: datetime | None = None,
+    form: Lines = "compact",
+    also: Sequence[Fact] = (),
+) -> str:
     """A fact as ``[said DATE] text — source: "quote" (disputed) (no longer true since DATE)``.
 
     Args:
         said_at: when its message was said; without it the start of validity stands in, unless
             that was stated on its own (the line then begins ``[true from DATE]``).
         now: tells an end that lies ahead (``true until``) from one that has passed.
+        form: ``full`` adds how much it is believed, since when it holds and what made it; ``lean``
+            is ``[DATE] text``; ``nodates`` is the text alone, and nothing of what has ended. All
+            say what is planned, past, unsure or disputed.
+        also: facts that say the same; their words are joined to its own.
     """
-    parts = []
-    if said_at is None and fact.valid_from_stated:
-        parts.append(f"[true from {day(fact.valid_from)}]")
-    else:
-        parts.append(f"[said {day(said_at or fact.valid_from)}]")
-    text = one_line(fact.text)
-    parts.append(text)
-    quote = one_line(fact.source_quote or "")
-    if quote and quote != text:
-        parts.append(f'— source: "{quote}"')
+    ahead = now is not None and fact.valid_until is not None and fact.valid_until > now
+    if form == "nodates" and fact.valid_until is not None and not ahead:
+        return ""
+    told = said_at or fact.valid_from
+    stated = said_at is None and fact.valid_from_stated
+    text = "; ".join(_distinct(each.text for each in (fact, *also)))
+    parts = [text]
+    if form == "lean":
+        parts = [f"[{day(told)}]", text]
+    elif form != "nodates":
+        parts = [f"[{'true from' if stated else 'said'} {day(told)}]", text]
+        quote = " … ".join(_distinct(each.source_quote or "" for each in (fact, *also)))
+        if quote and quote != text:
+            parts.append(f'— source: "{quote}"')
+    marks = _marks(fact)
+    if form in ("compact", "full") and said_at and fact.valid_from_stated:
+        marks += [f"from {day(fact.valid_from)}"] if day(said_at) != day(fact.valid_from) else []
+    if marks:
+        parts.append(f"({', '.join(marks)})")
+    if form == "full":
+        parts.append(f"({', '.join(_details(fact))})")
+    if fact.valid_until is not None and form != "nodates":
+        said = "true until" if ahead else "no longer true since"
+        parts.append(f"({said} {day(fact.valid_until)})")
+    return one_line(" ".join(parts))
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    """Each on one line, once, without empty ones."""
+    return list(dict.fromkeys(line for text in texts if (line := one_line(text))))
+
+
+def _marks(fact: Fact) -> list[str]:
     marks = [] if fact.temporal_status is TemporalStatus.CURRENT else [fact.temporal_status.value]
     if fact.closed_reason is ClosedReason.FULFILLED:
         marks.append("fulfilled")
@@ -76,21 +113,30 @@ def fact_line(fact: Fact, *, said_at: datetime | None = None, now: datetime | No
         marks.append("tentative")
     if fact.disputed:
         marks.append("disputed")
-    if said_at and fact.valid_from_stated and day(said_at) != day(fact.valid_from):
-        marks.append(f"from {day(fact.valid_from)}")
-    if marks:
-        parts.append(f"({', '.join(marks)})")
-    if fact.valid_until is not None:
-        ahead = now is not None and fact.valid_until > now
-        said = "true until" if ahead else "no longer true since"
-        parts.append(f"({said} {day(fact.valid_until)})")
-    return one_line(" ".join(parts))
+    return marks
 
 
-def turn_line(message: Message) -> str:
-    """A turn as ``[DATE] speaker: text``."""
+def _details(fact: Fact) -> list[str]:
+    # Belief of what has ended says how sure the end is, and would be read as doubt.
+    believed = [f"belief {fact.belief:.2f}"] if fact.valid_until is None else []
+    return [*believed, f"since {day(fact.valid_from)}", f"by {fact.extractor}"]
+
+
+def turn_line(message: Message, form: Lines = "compact") -> str:
+    """A turn as ``[DATE] speaker: text``.
+
+    Args:
+        form: ``full`` adds the time, the role and the conversation; ``nodates`` drops the date.
+    """
     speaker = one_line(message.speaker) or message.role.value
-    return one_line(f"[{day(message.said_at)}] {speaker}: {message.text}")
+    said = f"{speaker}: {message.text}"
+    if form == "nodates":
+        return one_line(said)
+    if form == "full":
+        at = f"{message.said_at:%Y-%m-%d %H:%M}Z"
+        where = f"{message.role.value}, {message.conversation}"
+        return one_line(f"[{at}] {speaker} ({where}): {message.text}")
+    return one_line(f"[{day(message.said_at)}] {said}")
 
 
 def estimate_tokens(text: str) -> int:

@@ -10,6 +10,7 @@ from engram_graph.memory import AsyncMemory
 from engram_graph.models.facts import Fact, Message
 from engram_graph.models.results import (
     Explanation,
+    Lines,
     Mode,
     NamespaceInfo,
     Page,
@@ -35,6 +36,8 @@ class BlockingReading(BlockingConnection):
         limit: int | None = None,
         as_of: Moment | None = None,
         context_tokens: int | None = None,
+        wide: bool = False,
+        lines: Lines = "compact",
     ) -> Recall:
         return self._call(
             lambda: self._inner.search(
@@ -44,6 +47,8 @@ class BlockingReading(BlockingConnection):
                 limit=limit,
                 as_of=as_of,
                 context_tokens=context_tokens,
+                wide=wide,
+                lines=lines,
             )
         )
 
