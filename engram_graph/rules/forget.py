@@ -17,7 +17,7 @@ from engram_graph.models.decisions import Judgement
 from engram_graph.models.facts import Draft, Extracted, Link
 from engram_graph.vocabulary import FALLBACK, Outcome
 
-QUESTION = "forget"
+QUESTION = "forgotten"
 REASON = "decided by something that was forgotten"
 BLANK = Draft(subject="", predicate=FALLBACK, object="", text="")
 """What is left of a draft: its place, from which the ids of the others derive."""

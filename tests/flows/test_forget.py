@@ -174,7 +174,7 @@ async def test_what_is_owed_is_carried_by_one_decision_without_content(make_memo
     await memory.forget(fact=new)
     behind = await memory.explain(old.id)
     (left,) = [d for d in behind.decisions if d.outcome == "forgotten"]
-    assert (left.question, left.chosen, left.backend) == ("forget", "", "rule")
+    assert (left.question, left.chosen, left.backend) == ("forgotten", "", "rule")
     assert (left.candidate_id, left.request_id) == (None, None)
     assert left.belief_before == left.belief_after == behind.fact.belief < 0.25
     assert (left.valid_until_before, left.reason_before) == (None, None)

@@ -15,6 +15,7 @@ from engram_graph.evaluation.scenarios.world import World, person, reference
 from engram_graph.graph.inspect import Stored
 from engram_graph.models.facts import Fact
 from engram_graph.rules.names import entity_key
+from engram_graph.rules.questions import SAME_FACT
 
 _STATES = ("facts", "open", "closed", "entities", "messages", "unfinished")
 
@@ -301,18 +302,18 @@ async def _decisions(world: World, one: form.Decisions) -> list[str]:
 
 
 async def _decided(world: World, one: form.Decisions, fact: Fact) -> list[dict[str, Any]]:
-    """The decisions about ``fact``."""
+    """The decisions about ``fact``; whether two facts are the same is about either."""
     behind = await world.client.explain(fact, namespace=world.ns(one.ns))
     return [
         {
             "question": each.question,
-            "candidate": each.candidate_id,
+            "candidate": each.candidate_id if each.fact_id == fact.id else each.fact_id,
             "backend": each.backend,
             "chosen": each.chosen,
             "outcome": each.outcome,
         }
         for each in behind.decisions
-        if each.fact_id == fact.id
+        if each.fact_id == fact.id or each.question == SAME_FACT
     ]
 
 
