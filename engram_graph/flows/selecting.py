@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from engram_graph.flows.judging import Judgement
 from engram_graph.flows.runtime import Runtime
@@ -48,7 +49,7 @@ async def select_facts(
     if not judgement.counts:
         hits = selection.unjudged(found.hits, weigh, wanted.limit)
         if not wanted.wide:
-            behind = await _behind(runtime, query, hits, found.chained)
+            behind = await _behind(runtime, query, hits, found.chained, {})
             hits = selection.with_history(hits, behind)
         return [Shown(hit) for hit in hits]
     if wanted.wide:
@@ -56,6 +57,7 @@ async def select_facts(
     kept = selection.kept(judged, weigh, numbers)
     hits = [*kept, *selection.floor(judged, numbers)]
     chained = found.chained
+    own = {hit.fact.id: hit.scores for hit in judged}
     if judgement.said.relation is not None:
         pulled = await read.facts_of_predicate(
             runtime.graph,
@@ -65,9 +67,9 @@ async def select_facts(
             numbers.pull,
             query.as_of,
         )
-        hits = selection.added(hits, _pulled(pulled, judged))
+        hits = selection.added(hits, (_along(row, "relation", own) for row in pulled))
         chained |= {row.fact.id for row in pulled if row.chained}
-    behind = await _behind(runtime, query, hits, chained)
+    behind = await _behind(runtime, query, hits, chained, own)
     hits = selection.with_history(hits, behind, chosen=True)
     around = await read.neighbours(
         runtime.graph,
@@ -78,10 +80,7 @@ async def select_facts(
         limit=numbers.neighbours,
         as_of=query.as_of,
     )
-    hits += [
-        FactHit(fact=row.fact, scores=Scores(), why="neighbour", successor=row.successor)
-        for row in around
-    ]
+    hits += [_along(row, "neighbour", own) for row in around]
     links = await read.same_among(runtime.graph, query.namespace, [hit.fact.id for hit in hits])
     return [Shown(hit, same) for hit, same in selection.one_each(hits, links)][: wanted.limit]
 
@@ -99,22 +98,20 @@ def select_turns(
     return [*selection.kept(turns, weigh, numbers), *selection.floor(turns, numbers)]
 
 
-def _pulled(rows: Iterable[read.FactRow], judged: Iterable[FactHit]) -> list[FactHit]:
-    """Facts of the relation asked about, with their scores if they were on the shortlist too."""
-    own = {hit.fact.id: hit.scores for hit in judged}
-    return [
-        FactHit(
-            fact=row.fact,
-            scores=own.get(row.fact.id, Scores(vector=row.vector)),
-            why="relation",
-            successor=row.successor,
-        )
-        for row in rows
-    ]
+def _along(
+    row: read.FactRow, why: Literal["relation", "neighbour"], own: Mapping[str, Scores]
+) -> FactHit:
+    """A fact that comes along; with its ``own`` scores if it was on the shortlist too."""
+    scores = own.get(row.fact.id, Scores(vector=row.vector))
+    return FactHit(fact=row.fact, scores=scores, why=why, successor=row.successor)
 
 
 async def _behind(
-    runtime: Runtime, query: Query, hits: Iterable[FactHit], chained: frozenset[str]
+    runtime: Runtime,
+    query: Query,
+    hits: Iterable[FactHit],
+    chained: frozenset[str],
+    own: Mapping[str, Scores],
 ) -> dict[str, list[FactHit]]:
     """Id → the supersedes chain behind it. In a look back in time there is none."""
     if query.as_of is not None:
@@ -123,6 +120,7 @@ async def _behind(
     behind: dict[str, list[FactHit]] = {}
     for row in await read.chains(runtime.graph, query.namespace, ids):
         if not row.fact.never_held:
-            hit = FactHit(fact=row.fact, scores=Scores(), why="history", successor=row.successor)
+            scores = own.get(row.fact.id, Scores())
+            hit = FactHit(fact=row.fact, scores=scores, why="history", successor=row.successor)
             behind.setdefault(row.of, []).append(hit)
     return behind

@@ -154,19 +154,19 @@ def with_history(
     """Each hit followed by the chain ``behind`` it (by id), each fact once.
 
     Args:
-        chosen: what was chosen itself keeps its own place and reason; else it moves behind its
-            successor, and is history.
+        chosen: what was chosen itself keeps its own place and reason. Else it moves behind its
+            successor, and is history; what was not found takes that one's scores.
     """
     own = {hit.fact.id: hit for hit in hits}
     order: dict[str, FactHit] = {}
     for hit in hits:
         order.setdefault(hit.fact.id, hit)
         for old in behind.get(hit.fact.id, ()):
-            if chosen and old.fact.id in own:
-                continue
-            mine = own.get(old.fact.id, hit).scores
-            scores = mine if old.fact.id in own else _with_relevance(mine, None)
-            order.setdefault(old.fact.id, old.model_copy(update={"scores": scores}))
+            if not chosen:
+                scores = own.get(old.fact.id, hit).scores
+                order.setdefault(old.fact.id, old.model_copy(update={"scores": scores}))
+            elif old.fact.id not in own:
+                order.setdefault(old.fact.id, old)
     return list(order.values())
 
 

@@ -229,3 +229,82 @@ def test_several_blocks_and_none() -> None:
 def test_reading_any_message_is_safe(text: str) -> None:
     is_recall_block(text)
     without_recall_block(text)
+
+
+# Forms of a line
+
+
+OWNED = {"source_quote": "I moved to Oslo.", "belief": 0.931, "extractor": "patterns"}
+ENDED = {"valid_until": LATER, "open": False, "closed_reason": ClosedReason.BELIEF}
+
+
+@pytest.mark.parametrize(
+    ("form", "values", "line"),
+    [
+        ("compact", OWNED, '[said 2024-03-05] Ann lives in Oslo — source: "I moved to Oslo."'),
+        (
+            "full",
+            OWNED,
+            '[said 2024-03-05] Ann lives in Oslo — source: "I moved to Oslo." '
+            "(belief 0.93, since 2024-03-05, by patterns)",
+        ),
+        (
+            "full",
+            ENDED,
+            "[said 2024-03-05] Ann lives in Oslo (since 2024-03-05, by caller) "
+            "(no longer true since 2025-01-02)",
+        ),
+        ("lean", OWNED, "[2024-03-05] Ann lives in Oslo"),
+        ("lean", ENDED, "[2024-03-05] Ann lives in Oslo (no longer true since 2025-01-02)"),
+        ("nodates", OWNED, "Ann lives in Oslo"),
+        ("nodates", ENDED, ""),
+        (
+            "nodates",
+            {"temporal_status": TemporalStatus.PLANNED, "disputed": True},
+            "Ann lives in Oslo (planned, disputed)",
+        ),
+    ],
+)
+def test_a_fact_in_each_form(form: Any, values: dict[str, Any], line: str) -> None:
+    assert fact_line(fact(**values), form=form) == line
+
+
+def test_without_dates_an_end_ahead_is_not_told() -> None:
+    assert fact_line(fact(**ENDED), form="nodates", now=SAID) == "Ann lives in Oslo"
+
+
+def test_the_same_in_other_words_joins_the_line() -> None:
+    first = fact(source_quote="I moved to Oslo.")
+    also = [
+        fact(text="Ann's home is Oslo", source_quote="Oslo is home."),
+        fact(text="Ann lives in Oslo", source_quote="I moved to Oslo."),
+        fact(text="Ann settled in Oslo"),
+    ]
+    assert fact_line(first, also=also) == (
+        "[said 2024-03-05] Ann lives in Oslo; Ann's home is Oslo; Ann settled in Oslo "
+        '— source: "I moved to Oslo. … Oslo is home."'
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "line"),
+    [
+        ("compact", "[2024-03-05] Ann: Hello there"),
+        ("full", "[2024-03-05 09:30Z] Ann (user, c): Hello there"),
+        ("lean", "[2024-03-05] Ann: Hello there"),
+        ("nodates", "Ann: Hello there"),
+    ],
+)
+def test_a_turn_in_each_form(form: Any, line: str) -> None:
+    assert turn_line(message(speaker="Ann", text="Hello there"), form) == line
+
+
+@given(CONTENT, CONTENT, st.sampled_from(["compact", "full", "lean", "nodates"]))
+def test_no_form_lets_content_out_of_the_block(text: str, other: str, form: Any) -> None:
+    lines = [
+        fact_line(fact(text=text, source_quote=other, extractor=other), form=form),
+        turn_line(message(text=text, speaker=other, conversation=text), form),
+    ]
+    shown = context_block(lines, 10_000).split("\n")
+    assert len(shown) <= 4
+    assert not any(HEADER in line or FOOTER in line for line in shown[1:-1])
