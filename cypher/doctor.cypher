@@ -301,12 +301,6 @@ WHERE any(moment IN moments WHERE CASE
 RETURN id
 LIMIT $limit
 
-// name: recorded_dimension
-// The dimension every stored vector must have.
-CYPHER 25
-MATCH (s:EngramSchema {id: 'schema'})
-RETURN s.dimension AS dimension
-
 // name: embedding_dimension
 // Facts and messages whose vector has another dimension than the index. No vector is allowed.
 CYPHER 25
@@ -322,6 +316,26 @@ UNION ALL
 }
 WITH n
 WHERE n.embedding IS NOT NULL AND size(n.embedding) <> $dimension
+RETURN n.id AS id
+LIMIT $limit
+
+// name: stray_vector
+// Facts and messages with a vector at a place that is not the current one, while none is to be
+// there: then all vectors are being made anew, or that broke off.
+CYPHER 25
+UNWIND $namespaces AS namespace
+CALL (namespace) {
+  MATCH (n:Fact)
+  WHERE n.namespace = namespace AND n.predicate IS NOT NULL
+  RETURN n
+UNION ALL
+  MATCH (n:Message)
+  WHERE n.namespace = namespace AND n.status IS NOT NULL
+  RETURN n
+}
+WITH n
+WHERE any(each IN keys(n) WHERE each STARTS WITH 'embed' AND each <> 'embedding')
+  AND NOT EXISTS { MATCH (s:EngramSchema {id: 'schema'}) WHERE s.leftovers }
 RETURN n.id AS id
 LIMIT $limit
 

@@ -14,13 +14,17 @@ MERGE (s:EngramSchema {id: 'schema'})
 ON CREATE SET s.version = 0, s.created_at = datetime.realtime('UTC')
 SET s.locked = true
 REMOVE s.locked
-RETURN s.version AS version, s.embedder AS embedder, s.dimension AS dimension
+RETURN s.version AS version, s.embedder AS embedder, s.dimension AS dimension, s.place AS place,
+  s.next_embedder AS next_embedder, s.next_dimension AS next_dimension, s.next_place AS next_place,
+  s.leftovers AS leftovers
 
 // name: read_schema
-// The recorded schema version and what made the stored vectors.
+// The recorded schema version, what made the stored vectors, and what is to make them next.
 CYPHER 25
 MATCH (s:EngramSchema {id: 'schema'})
-RETURN s.version AS version, s.embedder AS embedder, s.dimension AS dimension
+RETURN s.version AS version, s.embedder AS embedder, s.dimension AS dimension, s.place AS place,
+  s.next_embedder AS next_embedder, s.next_dimension AS next_dimension, s.next_place AS next_place,
+  s.leftovers AS leftovers
 
 // name: singleton_schema
 // The constraint that keeps EngramSchema single; created before anything else.

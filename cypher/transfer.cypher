@@ -60,8 +60,8 @@ UNION ALL
 WITH m
 ORDER BY m.conversation, m.said_at, m.recorded_at, m.id
 LIMIT $limit
-RETURN m {.*, search_text: null, namespace_key: null,
-  embedding: CASE WHEN $vectors THEN m.embedding END} AS message
+RETURN m {.*, embedding: null, search_text: null, namespace_key: null,
+  vector: CASE WHEN $vectors THEN m.embedding END} AS message
 
 // name: export_entities
 // Entities after a key.
@@ -81,9 +81,9 @@ WHERE f.namespace = $namespace AND f.recorded_at >= $at AND f.id IS NOT NULL
 WITH f ORDER BY f.namespace, f.recorded_at, f.id LIMIT $limit
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
-RETURN f {.*, search_text: null, namespace_key: null, subject: s.name, subject_key: s.key,
-    object: o.name, object_key: o.key,
-    embedding: CASE WHEN $vectors THEN f.embedding END} AS fact,
+RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
+    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key,
+    vector: CASE WHEN $vectors THEN f.embedding END} AS fact,
   COLLECT { MATCH (f)-[:STATED_IN]->(m:Message)
     RETURN m.id ORDER BY m.said_at, m.recorded_at, m.id } AS sources
 ORDER BY f.recorded_at, f.id

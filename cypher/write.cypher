@@ -234,6 +234,8 @@ CYPHER 25
 MATCH (f:Fact {id: $fact_id})
 WHERE f.namespace = $namespace
 SET f += $properties
+WITH f, [each IN keys(f) WHERE each STARTS WITH 'embed' AND each <> 'embedding'] AS others
+FOREACH (other IN others | REMOVE f[other])  // vectors of the old words, for another embedder
 WITH f
 MATCH (s:Entity {namespace: $namespace, key: $subject_key})
 MATCH (o:Entity {namespace: $namespace, key: $object_key})
@@ -382,6 +384,8 @@ CYPHER 25
 MATCH (m:Message {id: $message_id})
 WHERE m.namespace = $namespace
 SET m += $properties
+WITH m, [each IN keys(m) WHERE each STARTS WITH 'embed' AND each <> 'embedding'] AS others
+FOREACH (other IN others | REMOVE m[other])  // vectors of the old words, for another embedder
 
 // name: unsettled
 // Facts a question about which got no usable answer, oldest first.

@@ -59,7 +59,7 @@ _HOMES = {
         "Timeline",
         "TurnHit",
     ),
-    "engram_graph.models.upkeep": ("Archived", "HygieneReport", "SameAs"),
+    "engram_graph.models.upkeep": ("Archived", "HygieneReport", "ReembedReport", "SameAs"),
     "engram_graph.ports": ("Decider", "Embedder", "Extractor"),
     "engram_graph.server": ("EmbeddedServer", "ServerInfo"),
     "engram_graph.settings": ("Settings",),

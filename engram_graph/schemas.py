@@ -15,7 +15,7 @@ from engram_graph.models.entities import Merged, MergeSuggestion, Unmerged
 from engram_graph.models.export import ExportLine
 from engram_graph.models.facts import Draft, Entity, Fact, Message
 from engram_graph.models.results import Added, Explanation, Recall, Report, Timeline
-from engram_graph.models.upkeep import HygieneReport
+from engram_graph.models.upkeep import HygieneReport, ReembedReport
 
 RECORDS: dict[str, type[BaseModel]] = {
     "added": Added,
@@ -30,6 +30,7 @@ RECORDS: dict[str, type[BaseModel]] = {
     "merged": Merged,
     "message": Message,
     "recall": Recall,
+    "reembed_report": ReembedReport,
     "report": Report,
     "timeline": Timeline,
     "unmerged": Unmerged,

@@ -160,6 +160,17 @@ class Settings(BaseSettings):
         validation_alias=_env("ENGRAM_EMBEDDING_DIMENSION"),
         description="Of an OpenAI model or the hash embedder.",
     )
+    embedding_query_prefix: str | None = Field(
+        None,
+        validation_alias=_env("ENGRAM_EMBEDDING_QUERY_PREFIX"),
+        description="Put before questions, for a local or OpenAI model that wants it; unset means "
+        "what a local model's own files say.",
+    )
+    embedding_passage_prefix: str | None = Field(
+        None,
+        validation_alias=_env("ENGRAM_EMBEDDING_PASSAGE_PREFIX"),
+        description="The same before facts and messages. Another prefix is another embedder.",
+    )
     shortlist: int = Field(
         30,
         ge=1,

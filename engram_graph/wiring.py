@@ -54,7 +54,7 @@ async def open_runtime(
     decider = decider or make_decider(settings, purse, recording)
     runtime = Runtime(
         graph=await open_graph(settings, progress),
-        embedder=embedder or make_embedder(settings),
+        embedder=_cached(embedder) if embedder is not None else make_embedder(settings),
         extractor=extractor or make_extractor(settings, recording),
         decider=decider,
         escalation=escalation,
@@ -85,25 +85,39 @@ async def open_graph(settings: Settings, progress: Progress | None = None) -> Gr
     return Graph(info.bolt_uri, info.username, info.password, settings.neo4j_database)
 
 
+def _cached(embedder: Embedder) -> Embedder:
+    from engram_graph.adapters.embed_cache import cached
+
+    return cached(embedder)
+
+
 def make_embedder(settings: Settings) -> Embedder | None:
     """The embedder of ``settings``; None when none is wanted or installed."""
     from engram_graph.adapters import embed_local
-    from engram_graph.adapters.embed_cache import CachedEmbedder
+    from engram_graph.adapters.embed_cache import cached
 
     kind = settings.embedder
     if kind == "auto":
         kind = "local" if embed_local.available(settings.embedding_model) else "none"
     if kind == "local":
-        return CachedEmbedder(embed_local.LocalEmbedder(settings.embedding_model))
+        return cached(
+            embed_local.LocalEmbedder(
+                settings.embedding_model,
+                query_prefix=settings.embedding_query_prefix,
+                text_prefix=settings.embedding_passage_prefix,
+            )
+        )
     if kind == "openai":
         from engram_graph.adapters.embed_openai import OpenAIEmbedder
 
-        return CachedEmbedder(
+        return cached(
             OpenAIEmbedder(
                 settings.embedding_model or "text-embedding-3-small",
                 api_key=_key(settings),
                 base_url=settings.openai_base_url,
                 dimension=settings.embedding_dimension,
+                query_prefix=settings.embedding_query_prefix or "",
+                text_prefix=settings.embedding_passage_prefix or "",
             )
         )
     if kind == "hash":

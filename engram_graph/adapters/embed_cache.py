@@ -11,7 +11,7 @@ from hashlib import blake2b
 from engram_graph.models.facts import Vector
 from engram_graph.ports import Embedder
 
-_Key = tuple[bool, bytes]
+_Key = tuple[str, bool, bytes]
 
 
 class CachedEmbedder:
@@ -48,7 +48,8 @@ class CachedEmbedder:
         Raises:
             EmbeddingError: the inner embedder failed; nothing of this call was cached.
         """
-        keys = [_key(text, query) for text in texts]
+        model = self.inner.model  # names prefixes too
+        keys = [_key(model, query, text) for text in texts]
         known: dict[_Key, array[float]] = {}
         missing: dict[_Key, str] = {}
         with self._lock:
@@ -78,5 +79,10 @@ class CachedEmbedder:
         await self.inner.aclose()
 
 
-def _key(text: str, query: bool) -> _Key:
-    return query, blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def cached(embedder: Embedder) -> Embedder:
+    """``embedder`` with a cache around it; one that has a cache, as it is."""
+    return embedder if isinstance(embedder, CachedEmbedder) else CachedEmbedder(embedder)
+
+
+def _key(model: str, query: bool, text: str) -> _Key:
+    return model, query, blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

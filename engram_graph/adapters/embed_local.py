@@ -21,6 +21,7 @@ from typing import Any
 import anyio.to_thread
 from anyio.lowlevel import RunVar
 
+from engram_graph.adapters.embed_prefix import name_with_prefixes
 from engram_graph.errors import ConfigurationError, EmbeddingError, MissingExtraError
 from engram_graph.models.facts import Vector
 from engram_graph.rules.text import encodable
@@ -49,6 +50,8 @@ class LocalEmbedder:
         model: a folder, or a model's name (sentence-transformers then looks into its own cache
             and may download it); None for the packaged all-MiniLM-L6-v2 (384 dimensions).
         device: as torch names it; None lets sentence-transformers choose.
+        query_prefix, text_prefix: put before questions and statements, and then part of the name
+            that is stored with vectors; None for the prompts in the model's own files, if any.
 
     ``dimension`` is read from the model's files without loading it; it is 0 for a named model
     until the first ``embed``. A text longer than the model reads (256 tokens for the packaged one)
@@ -59,10 +62,19 @@ class LocalEmbedder:
         ConfigurationError: ``model`` is a path, and no model is there.
     """
 
-    def __init__(self, model: str | None = None, *, device: str | None = None) -> None:
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        device: str | None = None,
+        query_prefix: str | None = None,
+        text_prefix: str | None = None,
+    ) -> None:
         if not available(model):
             raise MissingExtraError("local embeddings need sentence-transformers", extra="local")
-        self._folder, self.model = _locate(model)
+        self._folder, self._name = _locate(model)
+        self.model = name_with_prefixes(self._name, query_prefix, text_prefix)
+        self._prefixes = {True: query_prefix, False: text_prefix}
         self.dimension = _dimension(self._folder) if self._folder else 0
         self._device = device
         self._loaded: Any = None
@@ -72,7 +84,7 @@ class LocalEmbedder:
         """One unit vector per text, in order; the first call loads the model (seconds).
 
         Args:
-            query: use the model's prompt for questions, if it has one.
+            query: use the prefix or the model's prompt for questions, if there is one.
 
         Raises:
             EmbeddingError: the model could not be loaded, or failed.
@@ -106,6 +118,7 @@ class LocalEmbedder:
             try:
                 rows = encode(
                     batch,
+                    prompt=self._prefixes[query],  # None: the model's own
                     batch_size=_BATCH,
                     normalize_embeddings=True,
                     show_progress_bar=False,
@@ -130,7 +143,7 @@ class LocalEmbedder:
                 from sentence_transformers import SentenceTransformer
 
                 return SentenceTransformer(
-                    str(self._folder or self.model),
+                    str(self._folder or self._name),
                     device=self._device,
                     local_files_only=self._folder is not None,
                 )

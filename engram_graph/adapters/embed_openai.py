@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from engram_graph.adapters.embed_prefix import name_with_prefixes
 from engram_graph.adapters.openai_client import OpenAIClient
 from engram_graph.errors import ConfigurationError, EmbeddingError
 from engram_graph.models.facts import Vector
@@ -30,7 +31,8 @@ class OpenAIEmbedder:
             (text-embedding-3-…), else only checked. None: learned from the first reply, and
             ``dimension`` is 0 until then.
         timeout_s: of one request, in seconds. max_retries: on top of the first try.
-        query_prefix, text_prefix: put before questions and statements, for models that want them.
+        query_prefix, text_prefix: put before questions and statements, for models that want them;
+            then part of the name that is stored with vectors.
 
     Raises:
         ConfigurationError: no key.
@@ -50,7 +52,8 @@ class OpenAIEmbedder:
     ) -> None:
         if not api_key.strip():
             raise ConfigurationError("OpenAI embeddings need an API key")
-        self.model = model
+        self.model = name_with_prefixes(model, query_prefix, text_prefix)
+        self._served = model
         self.dimension = dimension or 0
         self._shorten = bool(dimension) and model.startswith("text-embedding-3")
         self._prefixes = {True: query_prefix, False: text_prefix}
@@ -80,7 +83,7 @@ class OpenAIEmbedder:
         extra: dict[str, Any] = {"dimensions": self.dimension} if self._shorten else {}
         try:
             reply = await client.embeddings.create(
-                model=self.model, input=batch, encoding_format="float", **extra
+                model=self._served, input=batch, encoding_format="float", **extra
             )
             rows = sorted((row.index, tuple(row.embedding)) for row in reply.data)
         # ``from None`` throughout: the library's errors carry the request with key and texts.

@@ -37,7 +37,7 @@ class Bare:
     """Bare statements on ``graph`` with the vectors of ``embedder``, in ``namespace``."""
 
     def __init__(self, graph: Graph, embedder: ReadyVectors, namespace: str) -> None:
-        self._graph = graph
+        self._graph = graph.unchecked()
         self._embedder = embedder
         self.namespace = namespace
 

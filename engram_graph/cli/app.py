@@ -22,6 +22,7 @@ from engram_graph.cli import (
     hygiene_command,
     read_commands,
     recording_commands,
+    reembed_command,
     server_commands,
     tool_commands,
     transfer_commands,
@@ -81,6 +82,7 @@ transfer_commands.register(app)
 forget_command.register(app)
 read_commands.register(app)
 hygiene_command.register(app)
+reembed_command.register(app)
 entity_commands.register(app)
 tool_commands.register(app)
 eval_commands.register(app)

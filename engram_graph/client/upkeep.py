@@ -5,13 +5,14 @@ from __future__ import annotations
 from engram_graph.client.base import Connection, Moment, fact_id
 from engram_graph.clock import instant
 from engram_graph.flows import hygiene
+from engram_graph.flows.reembed import reembed
 from engram_graph.models.facts import Fact
-from engram_graph.models.upkeep import HygieneReport
+from engram_graph.models.upkeep import HygieneReport, ReembedReport
 from engram_graph.wiring import Progress
 
 
 class Upkeep(Connection):
-    """``hygiene`` and ``restore``."""
+    """``hygiene``, ``restore`` and ``reembed``."""
 
     async def hygiene(
         self,
@@ -54,3 +55,24 @@ class Upkeep(Connection):
         """
         scope = self._scope(namespace)
         return await hygiene.restore(await self.open(), scope, fact_id(fact))
+
+    async def reembed(
+        self, *, dry_run: bool = False, progress: Progress | None = None
+    ) -> ReembedReport:
+        """Make all vectors anew with this client's embedder: of all namespaces, while clients work.
+
+        The old vectors are used until the new ones are complete; then all clients change over at
+        once. Who still has the old embedder gets ``EmbedderMismatchError`` from its next write or
+        search by vector. Until then, clients with the new embedder write without vectors (they are
+        made up for) and search by full text only; ``degraded`` says so. Broken off, the next call
+        goes on. With the embedder in use, what has no vector gets one.
+
+        Args:
+            dry_run: only count, and estimate from a sample that is embedded.
+            progress: told (done, total).
+
+        Raises:
+            ConfigurationError: no embedder. ConflictError: another embedder's run took over.
+            EmbeddingError: the model failed; call again to go on.
+        """
+        return await reembed(await self.open(), dry_run=dry_run, progress=progress)

@@ -54,6 +54,7 @@ INVARIANTS = (
     Invariant("interval_order", "facts", "the fact ends before it starts, or has no start"),
     Invariant("not_utc", "records", "a moment is no instant in UTC"),
     Invariant("embedding_dimension", "records", "the vector has another dimension than the index"),
+    Invariant("stray_vector", "records", "a vector of an embedder that is not in use"),
     Invariant("namespace_key", "records", "the full-text token is another namespace's"),
     Invariant("message_done", "messages", "its state does not fit its facts and drafts"),
     Invariant("lock_left", "records", "a lock mark was left behind"),
@@ -67,6 +68,11 @@ SUPERSEDES_CIRCLE = Invariant(
 SECRET = Invariant("secret", "records", "a stored text holds a credential")
 SEARCH_TEXT = Invariant("search_text", "records", "what is indexed is not what the text says")
 INCOMPLETE = Invariant("incomplete_record", "records", "a record lacks its namespace, id or key")
+REEMBED = Invariant(
+    "reembed_left",
+    "indexes",
+    "vectors are being made anew, or that broke off: `engram reembed` goes on",
+)
 INDEX = Invariant("index", "indexes", "the index is not online, or has another dimension")
 
 
@@ -105,6 +111,7 @@ async def check(graph: Graph, namespace: str | None) -> Report:
     report(SEARCH_TEXT, unlike, number.get("facts", 0) + number.get("messages", 0))
     if namespace is None:
         report(INCOMPLETE, await store.incomplete_records(graph, MAX_IDS))
+        report(REEMBED, await store.reembedding(graph), 1)
         report(INDEX, await store.broken_indexes(graph, dimension), 2)
     return Report(namespace=namespace, findings=tuple(findings), checked=checked)
 

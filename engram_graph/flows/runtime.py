@@ -12,6 +12,7 @@ from engram_graph.errors import EmbedderMismatchError, EmbeddingError
 from engram_graph.flows.reads import ReadNotes
 from engram_graph.graph import schema
 from engram_graph.graph.driver import Graph
+from engram_graph.graph.places import Vectors
 from engram_graph.models.facts import Vector
 from engram_graph.ports import Decider, Embedder, Extractor
 from engram_graph.rules.method import DEFAULT, Method
@@ -28,7 +29,7 @@ class Runtime:
         embedder: None when none is installed; vectors are then absent and search uses full text.
         method: gates, belief and numbers. escalation: asked where the decider is too unsure.
         judge: asked which of the found items help; None leaves them in the order they were found.
-        fits: the embedder was compared with what made the stored vectors.
+        fits: the record of stored vectors that the embedder was found to fit.
         reads: the facts that searches gave, noted later.
     """
 
@@ -39,7 +40,7 @@ class Runtime:
     method: Method = DEFAULT
     escalation: Decider | None = None
     judge: Decider | None = None
-    fits: bool = False
+    fits: Vectors | None = None
     reads: ReadNotes = field(init=False)
     _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
         default_factory=WeakValueDictionary
@@ -59,12 +60,12 @@ class Runtime:
         if self.embedder is None:
             return [None] * len(texts), NO_EMBEDDER
         try:
-            if not self.fits:
+            if self.fits is None or self.fits != self.graph.vectors:
                 # Here and not at the start: who only reads facts needs no embedder at all.
                 if not self.embedder.dimension:
                     await self.embedder.embed(["dimension"])  # some tell it only by working
                 await schema.migrate(self.graph, self.embedder.model, self.embedder.dimension)
-                self.fits = True
+                self.fits = self.graph.vectors
             return list(await self.embedder.embed(texts, query=query)), None
         except EmbedderMismatchError:
             raise

@@ -97,8 +97,14 @@ async def supersedes(graph: Graph, names: Sequence[str]) -> list[tuple[str, str]
 
 async def dimension(graph: Graph) -> int | None:
     """The dimension every stored vector must have; None while none is recorded."""
-    rows = await graph.read(load("doctor")["recorded_dimension"])
-    return rows[0]["dimension"] if rows else None
+    await graph.locate()
+    return graph.vectors.dimension if graph.vectors else None
+
+
+async def reembedding(graph: Graph) -> list[str]:
+    """The embedder whose vectors are being made, or were left over when that broke off."""
+    rows = await graph.locate()
+    return [row["next_embedder"] or row["embedder"] or "" for row in rows if row["leftovers"]]
 
 
 async def broken_indexes(graph: Graph, wanted: int | None) -> list[str]:

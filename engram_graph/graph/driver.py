@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import random
 import re
 import time
@@ -16,11 +17,14 @@ from neo4j import exceptions as failures
 from engram_graph.errors import (
     ConfigurationError,
     DimensionError,
+    EmbedderMismatchError,
     EngramError,
     ServerVersionError,
     StoreError,
     StoreUnavailableError,
 )
+from engram_graph.graph import places
+from engram_graph.graph.places import Vectors
 from engram_graph.graph.queries import NamedQuery, load
 
 OLDEST = (2026, 2)
@@ -31,14 +35,27 @@ Row = dict[str, Any]
 T = TypeVar("T")
 
 
-class Tx:
-    """A running transaction that takes named queries only."""
+class MovedError(Exception):
+    """The vectors are another embedder's, or at another place, than this client knows of."""
 
-    def __init__(self, tx: neo4j.AsyncManagedTransaction) -> None:
+
+class Tx:
+    """A running transaction that takes named queries only.
+
+    ``carries``: a vector was written or searched for in it.
+    """
+
+    def __init__(self, tx: neo4j.AsyncManagedTransaction, place: int) -> None:
         self._tx = tx
+        self._place = place
+        self.carries = False
 
     async def run(self, query: NamedQuery, **params: Any) -> list[Row]:
         """All rows of ``query`` as plain dicts."""
+        self.carries = self.carries or places.carries(params)
+        if self._place > 1:
+            query = places.at(query, self._place)
+            params = {name: places.renamed(value, self._place) for name, value in params.items()}
         result = await self._tx.run(query.text, params)
         # Maps and lists only, never nodes: data() would walk through every value in vain.
         return [dict(record.items()) for record in await result.fetch(_ALL)]  # type: ignore[no-untyped-call]
@@ -52,6 +69,9 @@ class Graph:
 
     Reads go to readers and writes to the leader (``neo4j://`` URIs); a bookmark manager makes each
     read see this client's own writes.
+
+    ``vectors``: what was last seen recorded about them. A transaction that wrote one looks at the
+    record once more before it commits, and is undone when that says something else by now.
     """
 
     def __init__(self, uri: str, username: str, password: str, database: str | None = None) -> None:
@@ -77,6 +97,8 @@ class Graph:
                 else "Such as bolt://localhost:7687 or neo4j+s://name.databases.neo4j.io",
             ) from None
         self._bookmarks = neo4j.AsyncGraphDatabase.bookmark_manager()
+        self.vectors: Vectors | None = None
+        self._checks = True
 
     async def connect(self) -> tuple[int, ...]:
         """Check that the server answers and is new enough; its version, such as (2026, 9, 0).
@@ -96,7 +118,20 @@ class Graph:
                 f"{OLDEST[0]}.{OLDEST[1]:02d} or later",
                 hint="Upgrade the server, or unset NEO4J_URI to use the embedded one.",
             )
+        await self.locate()
         return version
+
+    async def locate(self) -> list[Row]:
+        """Read what is recorded about schema and vectors; the row, if there is one."""
+        rows = await self.read(load("schema")["read_schema"])
+        self.vectors = _vectors(rows)
+        return rows
+
+    def unchecked(self) -> Graph:
+        """The same pool without the look at the record: for the benchmark's bare statements."""
+        bare = copy.copy(self)
+        bare._checks = False
+        return bare
 
     async def read(self, query: NamedQuery, **params: Any) -> list[Row]:
         """Rows of a reading statement, retried on transient failures."""
@@ -119,7 +154,7 @@ class Graph:
 
     async def schema(self, query: NamedQuery, **params: Any) -> list[Row]:
         """Rows of a schema or SHOW statement, in a transaction of its own."""
-        return await self.statement(query.text, **params)
+        return await self.statement(places.at(query, self._place).text, **params)
 
     async def statement(self, text: Any, **params: Any) -> list[Row]:
         """Rows of one auto-commit statement, such as of a migration; it must be repeatable.
@@ -144,15 +179,38 @@ class Graph:
         """Close the pool."""
         await self._driver.close()
 
+    @property
+    def _place(self) -> int:
+        return self.vectors.place if self.vectors else 1
+
     async def _managed(self, mode: str, name: str, work: Callable[[Tx], Awaitable[T]]) -> T:
+        known = self.vectors
+        running: list[Tx] = []
+
         @neo4j.unit_of_work(metadata={"app": "engram_graph", "query": name})
         async def unit(tx: neo4j.AsyncManagedTransaction) -> T:
-            return await work(Tx(tx))
+            running[:] = [Tx(tx, known.place if known else 1)]
+            done = await work(running[0])
+            checks = known and self._checks and mode == neo4j.WRITE_ACCESS and running[0].carries
+            # After the writes: their locks hold up whoever drops the index of an old place.
+            if checks and _vectors(await running[0].run(load("schema")["read_schema"])) != known:
+                raise MovedError
+            return done
 
-        async with self._mapped(), self._session(mode) as session:
-            if mode == neo4j.READ_ACCESS:
-                return await session.execute_read(unit)
-            return await session.execute_write(unit)
+        try:
+            async with self._mapped(), self._session(mode) as session:
+                if mode == neo4j.READ_ACCESS:
+                    return await session.execute_read(unit)
+                return await session.execute_write(unit)
+        except (MovedError, StoreError) as error:
+            if known is None or not _moved(error):
+                raise
+            await self.locate()
+            if self.vectors == known and not isinstance(error, MovedError):
+                raise  # an index that is simply not there
+            if running[0].carries:
+                _need_same_embedder(known, self.vectors or Vectors())
+        return await self._managed(mode, name, work)
 
     def _session(self, mode: str) -> neo4j.AsyncSession:
         return self._driver.session(
@@ -201,6 +259,27 @@ def translate(error: failures.Neo4jError) -> EngramError:
     if error.is_retryable():
         return StoreUnavailableError(text)
     return StoreError(text, server_code=code)
+
+
+def _vectors(rows: list[Row]) -> Vectors:
+    row = rows[0] if rows else {}
+    return Vectors(row.get("place") or 1, row.get("embedder"), row.get("dimension"))
+
+
+def _moved(error: Exception) -> bool:
+    """Whether it may be due to vectors that are somewhere else by now: an index that is gone."""
+    gone = "Neo.ClientError.Schema.IndexNotFound"
+    return isinstance(error, MovedError) or (
+        isinstance(error, StoreError) and error.details.get("server_code") == gone
+    )
+
+
+def _need_same_embedder(known: Vectors, found: Vectors) -> None:
+    if (known.embedder, known.dimension) != (found.embedder, found.dimension):
+        raise EmbedderMismatchError(
+            f"stored vectors are now those of {found.embedder!r}, no longer of {known.embedder!r}",
+            hint=f"Use {found.embedder!r} from here on, or `engram reembed` with the other one.",
+        )
 
 
 def _repeatable(cause: BaseException | None) -> bool:

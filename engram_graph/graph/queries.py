@@ -1,7 +1,8 @@
 """Named statements from the ``cypher/`` folder: the only Cypher this package runs.
 
 ``// name: snake_case`` opens a block; the ``//`` lines after it are its documentation; the body
-goes to the server as written; parameters are found by ``$name``. Nothing is ever filled in.
+goes to the server as written; parameters are found by ``$name``. Nothing is ever filled in, but
+for the number of the place where vectors stand (``graph/places.py``).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class NamedQuery:
 
     Attributes:
         params: the names it needs. origin: ``file:line``, for errors.
+        placed: names of vector properties and indexes are final, see ``graph/places.py``.
     """
 
     name: str
@@ -31,6 +33,7 @@ class NamedQuery:
     doc: str
     params: frozenset[str]
     origin: str
+    placed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

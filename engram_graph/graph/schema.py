@@ -7,8 +7,9 @@ import logging
 import re
 import time
 
-from engram_graph.errors import DimensionError, EmbedderMismatchError, SchemaError
-from engram_graph.graph.driver import Graph
+from engram_graph.errors import DimensionError, EmbedderMismatchError, EmbeddingError, SchemaError
+from engram_graph.graph import places
+from engram_graph.graph.driver import Graph, Row
 from engram_graph.graph.queries import load, migrations
 
 log = logging.getLogger(__name__)
@@ -31,14 +32,15 @@ async def migrate(graph: Graph, embedder: str | None, dimension: int | None) -> 
     Raises:
         SchemaError: the graph was written by a newer version of this package.
         DimensionError, EmbedderMismatchError: stored vectors are not of this embedder.
+        EmbeddingError: not yet: ``reembed`` is making this embedder's vectors.
     """
     known = migrations()
-    state = await _state(graph)
-    if state is None:
+    state = await graph.locate()
+    if not state:
         await graph.schema(load("schema")["singleton_schema"])
         await graph.write(load("schema")["lock_schema"])
-        state = await _state(graph) or (0, None, None)
-    version, stored_embedder, stored_dimension = state
+        state = await graph.locate()
+    version, stored_dimension = state[0]["version"], state[0]["dimension"]
     if version > len(known):
         raise SchemaError(
             f"the graph has schema version {version}, this package knows up to {len(known)}",
@@ -49,46 +51,59 @@ async def migrate(graph: Graph, embedder: str | None, dimension: int | None) -> 
             await graph.statement(statement)
         await graph.write(load("schema")["record_version"], version=migration.version)
         log.info("schema: applied %04d_%s", migration.version, migration.name)
-    if version < len(known) or stored_dimension is None:
+    if stored_dimension is None:
         await _make_vectors(graph, embedder, dimension or DEFAULT_DIMENSION)
-    elif embedder is not None and (stored_embedder, stored_dimension) != (embedder, dimension):
-        await _change_embedder(graph, embedder, dimension or 0, stored_embedder, stored_dimension)
+        return len(known)
+    if version < len(known):
+        await wait_online(graph)
+    if embedder is not None and (state[0]["embedder"], stored_dimension) != (embedder, dimension):
+        await _change_embedder(graph, embedder, dimension or 0, state[0])
     return len(known)
 
 
 async def dimensions(graph: Graph) -> dict[str, int]:
-    """Vector index → its dimension."""
+    """Vector index in use, without the number of its place → its dimension."""
     rows = await graph.schema(load("schema")["vector_dimensions"])
-    return {row["name"]: row["dimension"] for row in rows}
+    return {places.base(row["name"]): row["dimension"] for row in rows}
+
+
+async def create_vectors(graph: Graph, place: int, dimension: int) -> None:
+    """The two vector indexes of ``place``, where they are not there yet."""
+    for name in _MAKE:
+        await graph.schema(places.at(load("schema")[name], place), dimension=dimension)
+
+
+async def drop_vectors(graph: Graph, index: str) -> None:
+    """Drop a vector index of ours. Returns when no transaction that wrote its records is left."""
+    place = places.place_of(index)
+    if place is not None:
+        name = _DROP[places.base(index)]
+        await graph.schema(places.at(load("schema")[name], place))
 
 
 async def offline_indexes(graph: Graph) -> dict[str, str]:
     """Our indexes that are not ONLINE → their state; those of others are none of our business."""
+    place = graph.vectors.place if graph.vectors else 1
     made = [
         *(s for m in migrations() for s in m.statements),
-        *(load("schema")[n].text for n in _MAKE),
+        *(places.at(load("schema")[n], place).text for n in _MAKE),
     ]
     names = [found[1] for text in made if (found := _CREATED.search(text))]
     rows = await graph.schema(load("schema")["index_states"], names=names)
     return {row["name"]: row["state"] for row in rows}
 
 
-async def _state(graph: Graph) -> tuple[int, str | None, int | None] | None:
-    rows = await graph.read(load("schema")["read_schema"])
-    return (rows[0]["version"], rows[0]["embedder"], rows[0]["dimension"]) if rows else None
-
-
 async def _make_vectors(graph: Graph, embedder: str | None, dimension: int) -> None:
-    for name in _MAKE:
-        await graph.schema(load("schema")[name], dimension=dimension)
-    await _wait_online(graph)
+    await create_vectors(graph, graph.vectors.place if graph.vectors else 1, dimension)
+    await wait_online(graph)
     for index, found in (await dimensions(graph)).items():
         if found != dimension:
             raise _wrong_dimension(index, dimension, found)
     await graph.write(load("schema")["record_embedder"], embedder=embedder, dimension=dimension)
+    await graph.locate()
 
 
-async def _wait_online(graph: Graph) -> None:
+async def wait_online(graph: Graph) -> None:
     """Return when our indexes are ONLINE; another process may be making one anew meanwhile."""
     deadline = time.monotonic() + _WAIT_SECONDS
     await graph.schema(load("schema")["await_indexes"], seconds=_WAIT_SECONDS)
@@ -98,31 +113,36 @@ async def _wait_online(graph: Graph) -> None:
         await asyncio.sleep(0.1)
 
 
-async def _change_embedder(
-    graph: Graph, embedder: str, dimension: int, old: str | None, old_dimension: int | None
-) -> None:
+async def _change_embedder(graph: Graph, embedder: str, dimension: int, state: Row) -> None:
     """Accept another embedder only while nothing is embedded; else say what stands in the way."""
+    old, old_dimension = state["embedder"], state["dimension"]
+    if (state["next_embedder"], state["next_dimension"]) == (embedder, dimension):
+        raise EmbeddingError(
+            f"vectors are being made anew by {embedder!r}, full text only until that is done",
+            hint="`engram reembed` goes on with it, should it have broken off.",
+        )
     empty = not (await graph.read(load("schema")["any_vector"]))[0]["found"]
     if empty or (old is None and old_dimension == dimension):
         for index, found in (await dimensions(graph)).items():
             if found != dimension:
-                await graph.schema(load("schema")[_DROP[index]])
+                await graph.schema(load("schema")[_DROP[index]])  # of the current place
         await _make_vectors(graph, embedder, dimension)
     elif old_dimension != dimension:
         raise _wrong_dimension("fact_vector", dimension, old_dimension)
     else:
         raise EmbedderMismatchError(
             f"stored vectors were made by {old!r}, the embedder in use is {embedder!r}",
-            hint=f"Use {old!r} (ENGRAM_EMBEDDER, ENGRAM_EMBEDDING_MODEL; unset means the packaged "
-            "model), or another database.",
+            hint=f"Use {old!r} (ENGRAM_EMBEDDER, ENGRAM_EMBEDDING_MODEL and its prefixes; unset "
+            "means the packaged model), make all vectors anew (`engram reembed`), or use another "
+            "database.",
         )
 
 
 def _wrong_dimension(index: str, wanted: int, found: int | None) -> DimensionError:
     return DimensionError(
         f"vector index {index} has {found} dimensions, the embedder makes {wanted}",
-        hint="Use the embedder that made the stored vectors (ENGRAM_EMBEDDING_MODEL), "
-        "or use another database.",
+        hint="Use the embedder that made the stored vectors (ENGRAM_EMBEDDING_MODEL), make all "
+        "vectors anew (`engram reembed`), or use another database.",
         index=index,
         wanted=wanted,
         found=found,

@@ -42,7 +42,7 @@ async def state(graph: Graph, namespace: str) -> tuple[Counts, Row]:
 
 async def embedding(graph: Graph) -> Embedding | None:
     """What made the stored vectors."""
-    rows = await graph.read(load("schema")["read_schema"])
+    rows = await graph.locate()
     if not rows or rows[0]["embedder"] is None or rows[0]["dimension"] is None:
         return None
     return Embedding(model=rows[0]["embedder"], dimension=rows[0]["dimension"])
@@ -69,7 +69,7 @@ async def pages(graph: Graph, namespace: str, vectors: bool) -> AsyncIterator[li
             MessageRecord(
                 message=records.message(row["message"]),
                 drafts=records.drafts(row["message"]),
-                vector=row["message"].get("embedding"),
+                vector=row["message"]["vector"],
             )
             for row in rows
         ]
@@ -86,7 +86,7 @@ async def pages(graph: Graph, namespace: str, vectors: bool) -> AsyncIterator[li
             FactRecord(
                 fact=records.fact(row["fact"]),
                 sources=tuple(row["sources"]),
-                vector=row["fact"].get("embedding"),
+                vector=row["fact"]["vector"],
             )
             for row in rows
         ]

@@ -34,6 +34,30 @@ class Archived(Record):
     reason: str = ""
 
 
+class ReembedReport(Record):
+    """How all vectors were made anew, or (``applied`` False) what that would take.
+
+    Attributes:
+        embedder, dimension: what makes the vectors. before, dimension_before: what made them.
+        switched: other vectors are in use since this run.
+        facts, messages: stored ones, of all namespaces. missing: those without a vector of this
+            embedder when the run began.
+        seconds, tokens: of a dry run, what making the missing ones may take, from a sample.
+    """
+
+    embedder: str
+    dimension: int
+    before: str | None = None
+    dimension_before: int | None = None
+    applied: bool
+    switched: bool = False
+    facts: int = 0
+    messages: int = 0
+    missing: int = 0
+    seconds: float | None = None
+    tokens: int | None = None
+
+
 class HygieneReport(Record):
     """What a pass of upkeep did, or (``applied`` False) what it would do.
 

@@ -52,7 +52,8 @@ async def blank(empty_server: Any) -> AsyncIterator[Graph]:
 
 
 async def state(graph: Graph) -> dict[str, Any]:
-    return (await graph.read(load("schema")["read_schema"]))[0]
+    row = (await graph.read(load("schema")["read_schema"]))[0]
+    return {name: row[name] for name in ("version", "embedder", "dimension")}
 
 
 async def embed_something(graph: Graph, embedder: HashEmbedder) -> None:
@@ -117,6 +118,21 @@ async def test_an_interrupted_migration_is_finished(blank: Graph) -> None:
     assert {"edge_lives_in", "edge_related_to"} <= names
 
 
+async def test_an_upgrade_keeps_the_embedder(blank: Graph) -> None:
+    await schema.migrate(blank, SMALL.model, 256)
+    await embed_something(blank, SMALL)
+    older = len(migrations()) - 1
+    await blank.statement("MATCH (s:EngramSchema) SET s.version = $v", v=older)
+    await schema.migrate(blank, None, None)  # every client opens like this
+    assert await state(blank) == {
+        "version": len(migrations()),
+        "embedder": SMALL.model,
+        "dimension": 256,
+    }
+    with pytest.raises(EmbedderMismatchError):
+        await schema.migrate(blank, "other-model", 256)
+
+
 async def test_a_newer_schema_is_refused(blank: Graph) -> None:
     newer = len(migrations()) + 1
     await blank.statement("CREATE (:EngramSchema {id: 'schema', version: $v})", v=newer)
@@ -158,6 +174,7 @@ async def test_another_dimension_is_refused_once_vectors_are_there(blank: Graph)
     for part in ("fact_vector", "256", "384"):
         assert part in error.message
     assert "ENGRAM_EMBEDDING_MODEL" in error.hint
+    assert "engram reembed" in error.hint
     assert "another database" in error.hint
     assert (await state(blank))["embedder"] == PACKAGED.model
 
@@ -168,6 +185,7 @@ async def test_another_model_is_refused_once_vectors_are_there(blank: Graph) -> 
     with pytest.raises(EmbedderMismatchError, match=f"{PACKAGED.model}.*other-model") as caught:
         await schema.migrate(blank, "other-model", 384)
     assert PACKAGED.model in caught.value.hint
+    assert "engram reembed" in caught.value.hint
     assert "another database" in caught.value.hint
 
 

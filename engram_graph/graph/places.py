@@ -1,0 +1,86 @@
+"""Where vectors stand: each embedder has a property and two indexes of its own, numbered.
+
+Statements say ``embedding``, ``fact_vector`` and ``message_vector``; that is place 1. While another
+place is current, these names mean ``embedding_2``, ``fact_vector_2``, … A number is never used
+again, so vectors of two embedders cannot mix, however old a client is.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from engram_graph.graph.queries import NamedQuery
+
+PROPERTY = "embedding"
+_NAMES = re.compile(r"(?<![$\w])(embedding|fact_vector|message_vector)\b")
+_INDEX = re.compile(r"(fact_vector|message_vector)(?:_(\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """What is recorded about the stored vectors.
+
+    Attributes:
+        place: the current one. embedder: made what stands there; None while none is known.
+    """
+
+    place: int = 1
+    embedder: str | None = None
+    dimension: int | None = None
+
+
+def named(name: str, place: int) -> str:
+    """A property or index as it is called at ``place``."""
+    return name if place == 1 else f"{name}_{place}"
+
+
+def place_of(index: str) -> int | None:
+    """The place of a vector index of ours; None for any other."""
+    found = _INDEX.fullmatch(index)
+    return int(found[2] or 1) if found else None
+
+
+def base(index: str) -> str:
+    """A vector index without the number of its place."""
+    found = _INDEX.fullmatch(index)
+    return found[1] if found else index
+
+
+@cache
+def at(query: NamedQuery, place: int) -> NamedQuery:
+    """``query`` with the names of ``place``; one that has its names already stays as it is."""
+    if query.placed:
+        return query
+    text = _NAMES.sub(lambda found: named(found[1], place), query.text)
+    # Still literal in spirit: only a number of ours was added to names of ours.
+    return replace(query, text=text, placed=True)
+
+
+def carries(params: dict[str, Any]) -> bool:
+    """Whether parameters hold a vector that an embedder made: any map's ``embedding``."""
+    return any(_holds(name, value) for name, value in params.items())
+
+
+def _holds(name: str, value: Any) -> bool:
+    if name == PROPERTY:
+        return value is not None
+    if isinstance(value, dict):
+        return carries(value)
+    return _maps(value) and any(carries(each) for each in value)
+
+
+def renamed(value: Any, place: int) -> Any:
+    """The maps inside a parameter with the property called as at ``place``."""
+    if isinstance(value, dict):
+        return {
+            named(name, place) if name == PROPERTY else name: renamed(each, place)
+            for name, each in value.items()
+        }
+    return [renamed(each, place) for each in value] if _maps(value) else value
+
+
+def _maps(value: Any) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], dict)
