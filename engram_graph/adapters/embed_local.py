@@ -115,10 +115,11 @@ class LocalEmbedder:
             if model is None:
                 model = self._loaded = self._load()
             encode = model.encode_query if query else model.encode_document
+            prefix = self._prefixes[query]
             try:
                 rows = encode(
                     batch,
-                    prompt=self._prefixes[query],  # None: the model's own
+                    prompt=_own_prompt(model, query) if prefix is None else prefix,
                     batch_size=_BATCH,
                     normalize_embeddings=True,
                     show_progress_bar=False,
@@ -156,6 +157,12 @@ class LocalEmbedder:
                 f"the model {self.model} could not be loaded: {type(error).__name__}",
                 hint="Name a folder with a sentence-transformers model, or one from its hub.",
             ) from error
+
+
+def _own_prompt(model: Any, query: bool) -> str | None:
+    """The prompt in the model's own files. The library stops at an empty one, which it adds."""
+    names = ("query",) if query else ("document", "passage", "corpus")
+    return next((prompt for name in names if (prompt := model.prompts.get(name))), None)
 
 
 def _installed(module: str) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
+import shutil
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -11,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 import pytest
 
 from engram_graph.adapters import embed_local
-from engram_graph.adapters.embed_cache import CachedEmbedder
+from engram_graph.adapters.embed_cache import CachedEmbedder, cached
 from engram_graph.adapters.embed_hash import HashEmbedder
 from engram_graph.adapters.embed_local import LocalEmbedder
 from engram_graph.adapters.embed_openai import MAX_TOKENS, OpenAIEmbedder, cut
@@ -19,6 +21,8 @@ from engram_graph.errors import ConfigurationError, EmbeddingError, MissingExtra
 from engram_graph.models.facts import Vector
 from engram_graph.ports import Embedder
 from engram_graph.rules.render import estimate_tokens
+from engram_graph.settings import Settings
+from engram_graph.wiring import make_embedder
 from tests.contract.embeddings_server import EmbeddingsServer, Reply
 
 KEY = "sk-very-secret"
@@ -208,6 +212,16 @@ def test_cache_embeds_each_text_once() -> None:
     assert (cached.hits, cached.misses) == (2, 3)
 
 
+def test_cache_tells_models_apart_and_is_put_on_once() -> None:
+    inner = Counting()
+    wrapped = cached(inner)
+    embed(wrapped, ["a"])
+    inner.model = "another"
+    embed(wrapped, ["a"])
+    assert len(inner.seen) == 2
+    assert cached(wrapped) is wrapped
+
+
 def test_cache_forgets_what_was_used_longest_ago() -> None:
     inner = Counting()
     cached = CachedEmbedder(inner, size=2)
@@ -275,6 +289,48 @@ def test_openai_puts_prefixes_before_texts(server: EmbeddingsServer) -> None:
     server.requests.clear()
     embed(embedder, ["a"])
     embed(embedder, ["a"], query=True)
+    assert [body["input"] for _, body in server.requests] == [["passage: a"], ["query: a"]]
+    assert {body["model"] for _, body in server.requests} == {"fake"}
+    assert embedder.model == "fake ['query: ', 'passage: ']"
+
+
+def test_another_prefix_is_another_embedder() -> None:
+    def name(query: str = "", text: str = "") -> str:
+        return OpenAIEmbedder("fake", api_key=KEY, query_prefix=query, text_prefix=text).model
+
+    long = "Instruct: given a question, find passages that answer it"
+    names = [
+        name(),
+        name(query="q: "),
+        name(text="q: "),
+        name(query="q:"),
+        name(query=long),
+        name(query=long + "."),
+    ]
+    assert names[0] == "fake"
+    assert len(set(names)) == len(names)
+    assert all(len(one) < 60 for one in names)
+
+
+def test_prefixes_come_from_settings(server: EmbeddingsServer) -> None:
+    settings = Settings(
+        embedder="openai",
+        embedding_model="fake",
+        openai_api_key=KEY,
+        openai_base_url=server.url,
+        embedding_query_prefix="query: ",
+        embedding_passage_prefix="passage: ",
+    )
+    embedder = make_embedder(settings)
+    assert embedder is not None
+    server.requests.clear()
+
+    async def both() -> None:
+        await embedder.embed(["a"])
+        await embedder.embed(["a"], query=True)
+        await embedder.aclose()
+
+    asyncio.run(both())
     assert [body["input"] for _, body in server.requests] == [["passage: a"], ["query: a"]]
 
 
@@ -394,3 +450,40 @@ def test_local_knows_meaning_and_takes_a_folder(local: LocalEmbedder) -> None:
         local, ["She works as a physician", "Her job: doctor", "The train was late"]
     )
     assert cosine(job, also) > cosine(job, other) + 0.2
+
+
+@pytest.fixture(scope="module")
+def prompted(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The packaged model in a folder whose files name prompts."""
+    folder = embed_local._packaged_folder()
+    assert folder is not None
+    copy = tmp_path_factory.mktemp("models") / "prompted"
+    shutil.copytree(folder, copy)
+    config = copy / "config_sentence_transformers.json"
+    kept = json.loads(config.read_text(encoding="utf-8"))
+    kept["prompts"] = {"query": "query: ", "passage": "passage: "}
+    config.write_text(json.dumps(kept), encoding="utf-8")
+    return str(copy)
+
+
+@needs_model
+@pytest.mark.model
+def test_local_takes_the_prompts_of_the_models_own_files(
+    local: LocalEmbedder, prompted: str
+) -> None:
+    embedder = LocalEmbedder(prompted, device="cpu")
+    assert embedder.model == "prompted"
+    question, asked, passage = embed(local, ["query: a fox", "a fox", "passage: a fox"])
+    assert not same(question, asked)
+    assert same(embed(embedder, ["a fox"], query=True)[0], question)
+    assert same(embed(embedder, ["a fox"])[0], passage)
+
+
+@needs_model
+@pytest.mark.model
+def test_local_takes_prefixes_that_are_set(local: LocalEmbedder, prompted: str) -> None:
+    own = LocalEmbedder(prompted, device="cpu", query_prefix="find: ", text_prefix="")
+    assert own.model == "prompted ['find: ', '']"
+    found, asked = embed(local, ["find: a fox", "a fox"])
+    assert same(embed(own, ["a fox"], query=True)[0], found)
+    assert same(embed(own, ["a fox"])[0], asked)

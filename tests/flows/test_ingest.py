@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,10 @@ import pytest
 from canonical import canonical
 from flow_fakes import ScriptedExtractor, broken, draft
 
+from engram_graph.adapters.embed_hash import HashEmbedder
 from engram_graph.errors import InputError
 from engram_graph.graph.driver import Graph
+from engram_graph.models.facts import Vector
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]
@@ -175,3 +177,16 @@ async def test_no_file_is_an_error_of_ours(memory: Any, tmp_path: Path) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.touch()
     assert (await memory.ingest(empty)).messages == 0
+
+
+async def test_an_embedder_of_the_callers_own_sees_each_text_once(
+    make_memory: Make, tmp_path: Path
+) -> None:
+    class Counting(HashEmbedder):
+        async def embed(self, texts: Sequence[str], *, query: bool = False) -> list[Vector]:
+            seen.extend(texts)
+            return await super().embed(texts, query=query)
+
+    seen: list[str] = []
+    await make_memory(embedder=Counting()).ingest(write_lines(tmp_path / "talk.jsonl", TALK))
+    assert len(seen) == len(set(seen)) >= len(TALK)

@@ -12,7 +12,7 @@ import pytest
 from engram_graph.adapters.embed_hash import HashEmbedder
 from engram_graph.clock import now
 from engram_graph.errors import SchemaError
-from engram_graph.graph import queries, records
+from engram_graph.graph import places, queries, records
 from engram_graph.graph.queries import NamedQuery, load, migrations, parse
 from engram_graph.models.decisions import Judgement, RequestLog
 from engram_graph.models.facts import Fact, Message
@@ -192,6 +192,46 @@ def test_parameters_are_read_from_the_statement() -> None:
 def test_the_loader_says_where_a_file_is_wrong(text: str, message: str) -> None:
     with pytest.raises(SchemaError, match=f"^{re.escape(message)}"):
         parse(text, "x.cypher")
+
+
+# -- where vectors stand ---------------------------------------------------------------------------
+
+
+@every_query
+def test_each_statement_can_be_about_another_place(query: NamedQuery) -> None:
+    """No column and no key of a parameter is called as a vector property or index is."""
+    moved = places.at(query, 3)
+    assert moved.text.replace("_3", "") == query.text.replace("_3", "")
+    assert not re.search(r"(?<!\$)\b(embedding|fact_vector|message_vector)\b", moved.text)
+    assert not re.search(r"(AS|row\.|change\.|fact\.|message\.) ?embedding\b", query.text)
+    assert places.at(moved, 5) is moved
+    assert places.at(query, 1).text == query.text
+
+
+def test_parameters_go_to_their_place() -> None:
+    params = {"embedding": [1.0], "rows": [{"properties": {"embedding": [2.0], "text": "a"}}]}
+    assert places.carries(params)
+    assert places.carries({"rows": params["rows"]})
+    assert not places.carries(
+        {"rows": [{"properties": {"embedding": None}}], "names": ["embedding"]}
+    )
+    assert {name: places.renamed(value, 3) for name, value in params.items()} == {
+        "embedding": [1.0],
+        "rows": [{"properties": {"embedding_3": [2.0], "text": "a"}}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("index", "place", "base"),
+    [
+        ("fact_vector", 1, "fact_vector"),
+        ("message_vector_12", 12, "message_vector"),
+        ("fact_text", None, "fact_text"),
+        ("fact_vectors_of_others", None, "fact_vectors_of_others"),
+    ],
+)
+def test_an_index_tells_its_place(index: str, place: int | None, base: str) -> None:
+    assert (places.place_of(index), places.base(index)) == (place, base)
 
 
 def test_migrations_are_numbered_and_idempotent() -> None:
