@@ -39,13 +39,13 @@ from engram_graph.errors import (
     EngramError,
     ExtractionError,
 )
-from engram_graph.models.decisions import Ask, Question, Reply
+from engram_graph.models.decisions import Ask, Question, Reply, Turn
 from engram_graph.models.entities import Profile
 from engram_graph.models.facts import Draft, Entity, Fact, Message
 from engram_graph.ports import Decider
 from engram_graph.questions import decision_prompt, extraction
 from engram_graph.rules import questions as about
-from engram_graph.rules.questions import question, same_entity
+from engram_graph.rules.questions import question, relevant, same_entity
 from engram_graph.vocabulary import Role
 from tests.contract.jev_server import JevServer, Scripted
 from tests.contract.recordings import with_other_ids
@@ -159,6 +159,12 @@ def on_draft(ask: Ask, **changes: Any) -> Ask:
     return replace(ask, draft=ask.draft.model_copy(update=changes))
 
 
+def on_turn(ask: Ask, **changes: Any) -> Ask:
+    """``ask`` about a message, or another version of it, in the place of its first question."""
+    turn = Turn(said("Ostwick is fine.", id="m-1"), said("How is Ostwick?", id="m-0"))
+    return replace(ask, questions=(relevant(replace(turn, **changes)), *ask.questions[1:]))
+
+
 SHAPES: dict[str, Callable[[Ask], Ask]] = {
     "draft text": lambda a: on_draft(a, text="Odo lives in Ostwick now"),
     "draft subject": lambda a: on_draft(a, subject="Pia"),
@@ -192,6 +198,14 @@ SHAPES: dict[str, Callable[[Ask], Ask]] = {
     "known temporal_status": lambda a: on_pair(a, 2, temporal_status="planned"),
     "known valid_from": lambda a: on_pair(a, 2, valid_from=T0 - timedelta(days=8)),
     "known valid_until": lambda a: on_pair(a, 2, valid_until=T0),
+    "a turn": on_turn,
+    "turn text": lambda a: on_turn(a, message=said("Ostwick is dull.")),
+    "turn speaker": lambda a: on_turn(a, message=said("Ostwick is fine.", speaker="Pia")),
+    "turn date": lambda a: on_turn(
+        a, message=said("Ostwick is fine.", said_at=T0 - timedelta(days=1))
+    ),
+    "turn before": lambda a: on_turn(a, before=said("And Velden?")),
+    "no turn before": lambda a: on_turn(a, before=None),
     "known begins later that day": lambda a: on_pair(
         on_pair(a, 1, valid_from=T0), 2, valid_from=T0 + timedelta(hours=1)
     ),
@@ -217,6 +231,22 @@ def test_what_differs_from_run_to_run_does_not() -> None:
     assert composed.message != ask.message
     for same in (with_other_ids(ask), later, composed, replace(ask, valid_from=T0.replace(hour=1))):
         assert key(same) == key(ask)
+    again = said("Ostwick is fine.", id="m-7", source_id="s-7", said_at=T0 + timedelta(hours=2))
+    assert key(on_turn(ask, message=again)) == key(on_turn(ask))
+
+
+def test_an_answer_about_a_turn_is_replayed_under_its_id_of_now(
+    path: Path, server: JevServer, jev: Callable[..., JevDecider]
+) -> None:
+    server.answers["q1"] = {"type": "noul", "noul": 7}
+    first = RecordingDecider(jev(), Recording(path))
+    (spoilt,) = run(ask_all(first, on_turn(usual())))
+    replayed = RecordingDecider(None, Recording(path), budget_usd=0)
+    again = said("Ostwick is fine.", id="m-7")
+    (reply,) = run(ask_all(replayed, on_turn(usual(), message=again)))
+    assert "relevant_to_query:m-1: " in (spoilt.error or "")
+    assert reply.error == (spoilt.error or "").replace("m-1", "m-7")
+    assert reply.answers["relevant_to_query:m-7"].fallback
 
 
 @given(

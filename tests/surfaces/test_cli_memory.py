@@ -149,6 +149,33 @@ def test_search(maya: Engram, moved: tuple[str, str]) -> None:
     assert maya("search", "Maya", "--context").out.startswith("[engram: recalled memory")
 
 
+def test_search_shows_what_was_judged(
+    maya: Engram, moved: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENGRAM_RERANK", "decider")
+    found = maya("search", "Maya lives in Lisbon", "--json").json
+    assert found["sufficient"] is True
+    assert found["facts"][0]["scores"]["relevance"] == 1.0
+    assert {"cost_usd", "latency_ms"} < set(found)
+    first, second = maya("search", "Maya lives in Lisbon").out.splitlines()
+    assert f"{moved[1]}  relevance 1.00" in first
+    assert f"{moved[0]}  relevance 0.83" in second
+    turn = maya("search", "Maya lives in Lisbon", "--mode", "turns").out.splitlines()[0]
+    assert turn.endswith("Maya lives in Lisbon  relevance 1.00")
+    nothing = maya("search", "harbour").out.splitlines()
+    assert nothing[0].startswith("nothing certain")
+    assert nothing[1].endswith("relevance 0.50 · floor")
+    assert maya("search", "harbour", "--json").json["sufficient"] is False
+
+
+def test_search_in_other_forms(maya: Engram, moved: tuple[str, str]) -> None:
+    lines = maya("search", "Maya", "--context", "--lines", "nodates").out.splitlines()
+    assert lines[1:-1] == ["Maya lives in Lisbon"]
+    wide = maya("search", "Maya", "--wide", "--json").json
+    assert {hit["id"] for hit in wide["facts"]} == set(moved)
+    assert maya("search", "Maya", "--lines", "short").code == 2
+
+
 def test_search_without_embedder_says_so(
     maya: Engram, moved: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
