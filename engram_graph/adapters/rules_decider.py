@@ -16,7 +16,7 @@ from engram_graph.rules import questions as ask_about
 from engram_graph.rules.entities import same_entity
 from engram_graph.rules.gates import one_valued
 from engram_graph.rules.names import USER, entity_key, normal_text
-from engram_graph.vocabulary import SUPERSEDING, TemporalStatus, Verdict
+from engram_graph.vocabulary import FALLBACK, SUPERSEDING, TemporalStatus, Verdict
 
 _HEARSAY = 0.80  # likely, and below what a second phrasing must reach to close anything
 _OTHER_WORDS = 0.30  # likely another fact, and too little to undo a link somebody else made
@@ -25,6 +25,11 @@ _SMALL_WORDS = frozenset(
     {"a", "an", "the", "of", "in", "on", "at", "to", "for", "and", "or", "with"}
     | {"his", "her", "their", "my", "our", "its"}
 )
+# What a text says right behind its subject of a time to come, of what is only supposed, of an end.
+_AHEAD = re.compile(r"(?:will|shall|(?:is|am|are) (?:going|about) to|(?:plan|hope|intend)s? to)\b")
+_SUPPOSED = re.compile(r"(?:would|might|may|could)\b")
+_OVER = re.compile(r"(?:(?:is|am|are|has|have) )?(?:no longer|stopped|quit|given up|gave up)\b")
+_OTHERWISE = re.compile(r"\b(?:but|instead|for|now)\b")
 # The verbs of a plan that each relation makes true. "Any" takes the object's words alone.
 _COMES_TRUE: dict[str, frozenset[str] | None] = {
     "lives_in": frozenset({"move", "moving", "live", "living", "relocate", "settle"}),
@@ -113,7 +118,7 @@ def _yes(ask: Ask, question: Question) -> float | None:
     if question.name == ask_about.PLAN_FULFILLED:
         return float(fulfils(new, old))
     if question.name == ask_about.SAME_FACT:
-        if new.negated != old.negated:
+        if _denies(new) != _denies(old):
             return 0.0
         return 1.0 if _says_the_same(new, old) else _OTHER_WORDS
     if question.name == ask_about.RELEVANT:
@@ -130,7 +135,7 @@ def _label(ask: Ask, question: Question) -> str:
         )
     known = {
         ask_about.KIND: draft.kind,
-        ask_about.TEMPORAL: draft.temporal_status,
+        ask_about.TEMPORAL: _temporal(draft),
         ask_about.EDGE_TYPE: draft.predicate,
         ask_about.DURABILITY: draft.durability,
         ask_about.SENSITIVITY: draft.sensitivity,
@@ -144,9 +149,11 @@ def relation(draft: Draft, old: Fact, *, late: bool = False) -> Verdict:
 
     - Another subject: new.
     - The same triple, or the same words about the same subject: duplicate. If one of the two is
-      negated: negates, so that a negation is negated in its turn.
+      negated: negates, so that a negation is negated in its turn. "Odo no longer plays chess"
+      negates his hobby also when it is only given as related to chess.
     - Another value of a one-valued relation, both positive: update. "Odo does not live in Ostwick"
-      says nothing about Marrowby: new.
+      says nothing about Marrowby: new. A part of the old value ("the bindery of Hollin Press"):
+      refinement; the whole of which it was a part: new.
     - Plans and suppositions replace nothing and are not replaced: new. Nor does "used to live in"
       say what is so now; only told with an earlier start (``late``) it takes its place before.
     """
@@ -154,13 +161,17 @@ def relation(draft: Draft, old: Fact, *, late: bool = False) -> Verdict:
         return Verdict.NEW
     real = draft.temporal_status in _HAPPENED and old.temporal_status in _HAPPENED
     bygone = draft.temporal_status == TemporalStatus.PAST and not late
+    denied, was_denied = _denies(draft), _denies(old)
+    if denied != was_denied and (_says_the_same(draft, old) or _is_about(draft, old)):
+        return Verdict.NEGATES if real else Verdict.NEW
     if _says_the_same(draft, old):
-        if draft.negated != old.negated:
-            return Verdict.NEGATES if real else Verdict.NEW
         return Verdict.DUPLICATE if draft.temporal_status == old.temporal_status else Verdict.NEW
     replaces = _same_relation(draft, old) and one_valued(old.predicate)
-    positive = not draft.negated and not old.negated
-    return Verdict.UPDATE if replaces and positive and real and not bygone else Verdict.NEW
+    if not replaces or denied or was_denied or not real or bygone:
+        return Verdict.NEW
+    if _is_part(draft.object, old.object):
+        return Verdict.REFINEMENT
+    return Verdict.NEW if _is_part(old.object, draft.object) else Verdict.UPDATE
 
 
 def _is_hearsay(ask: Ask, question: Question) -> bool:
@@ -180,7 +191,7 @@ def fulfils(draft: Draft, plan: Fact) -> bool:
     The plan's own triple is now so; or its text holds every word of the new object, and a verb that
     fits the new relation ("plans to move to Ostwick", then: lives in Ostwick).
     """
-    happened = draft.temporal_status in _HAPPENED and not draft.negated and not plan.negated
+    happened = _temporal(draft) in _HAPPENED and not _denies(draft) and not plan.negated
     if not happened or entity_key(draft.subject) != plan.subject_key:
         return False
     if draft.predicate == plan.predicate and entity_key(draft.object) == plan.object_key:
@@ -206,6 +217,54 @@ def _says_the_same(draft: Draft, old: Fact) -> bool:
         and normal_text(draft.text) == normal_text(old.text)
         and draft.negated == old.negated
     )
+
+
+def _is_about(draft: Draft, old: Fact) -> bool:
+    """Whether one of the two only relates the same subject and object, and may mean the other."""
+    same_object = entity_key(draft.object) == old.object_key
+    return same_object and FALLBACK in (draft.predicate, old.predicate)
+
+
+def _is_part(part: str, whole: str) -> bool:
+    """ "Bindery of Hollin Press" is a part of "Hollin Press"; "New York" is none of "York"."""
+    return any(
+        entity_key(part).endswith(f" {of} {article}{entity_key(whole)}")
+        for of in ("of", "at", "in")
+        for article in ("", "the ")
+    )
+
+
+def _temporal(draft: Draft) -> TemporalStatus:
+    """The extractor's label; where it sees nothing special, what the words behind the subject say:
+    "Odo will move to Ostwick" is planned, "Odo might move there" hypothetical."""
+    if draft.temporal_status != TemporalStatus.CURRENT:
+        return draft.temporal_status
+    said = _said_of(draft.subject, draft.text)
+    if _AHEAD.match(said):
+        return TemporalStatus.PLANNED
+    return TemporalStatus.HYPOTHETICAL if _SUPPOSED.match(said) else TemporalStatus.CURRENT
+
+
+def _denies(fact: Draft | Fact) -> bool:
+    """Whether it is negated, or its text ends the object ("Odo no longer plays chess") and goes
+    on to nothing else."""
+    if fact.negated:
+        return True
+    said = _said_of(fact.subject, fact.text)
+    over = _OVER.match(said) is not None and fact.predicate != "dislikes"
+    return over and not _OTHERWISE.search(said) and _ends_with(said, fact.object)
+
+
+def _ends_with(text: str, name: str) -> bool:
+    return f" {normal_text(text)}".endswith(f" {entity_key(name)}")
+
+
+def _said_of(subject: str, text: str) -> str:
+    """What follows the subject at the beginning of a text; nothing if it begins otherwise."""
+    for name in (subject, "I"):
+        if text.lower().startswith(f"{name.lower()} "):
+            return text[len(name) :].lstrip()
+    return ""
 
 
 def _relevance(query: str, text: str) -> float:

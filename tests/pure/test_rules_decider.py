@@ -47,6 +47,8 @@ def fact(triple: str, **more: Any) -> Fact:
 NOT = {"negated": True}
 PAST = {"temporal_status": "past"}
 PLANNED = {"temporal_status": "planned"}
+OVER = {"text": "Odo no longer plays chess."}
+MOVED = {"text": "Odo no longer lives in Marrowby but in Ostwick"}
 
 
 @pytest.mark.parametrize(
@@ -75,6 +77,15 @@ PLANNED = {"temporal_status": "planned"}
         ("Odo|lives_in|Ostwick", {}, "Odo|lives_in|Marrowby", PLANNED, "new"),
         ("Odo|lives_in|Ostwick", {}, "Odo|lives_in|Ostwick", PLANNED, "new"),
         ("Odo|lives_in|Ostwick", PAST, "Odo|lives_in|Marrowby", {}, "new"),
+        ("Odo|related_to|chess", OVER, "Odo|hobby|chess", {}, "negates"),
+        ("Odo|hobby|chess", {}, "Odo|related_to|chess", OVER, "negates"),
+        ("Odo|hobby|chess", OVER, "Odo|hobby|chess", {}, "negates"),
+        ("Odo|related_to|chess", OVER, "Odo|hobby|go", {}, "new"),
+        ("Odo|related_to|chess", {}, "Odo|hobby|chess", {}, "new"),
+        ("Odo|lives_in|Ostwick", MOVED, "Odo|lives_in|Marrowby", {}, "update"),
+        ("Odo|works_at|the bindery of Hollin", {}, "Odo|works_at|Hollin", {}, "refinement"),
+        ("Odo|works_at|Hollin", {}, "Odo|works_at|the bindery of Hollin", {}, "new"),
+        ("Odo|lives_in|New York", {}, "Odo|lives_in|York", {}, "update"),
         ("Odo|lives_in|Ostwick", PAST, "Odo|lives_in|Ostwick", {}, "new"),
     ],
 )
@@ -124,6 +135,23 @@ def test_the_planned_triple_itself_comes_true() -> None:
 
 def asked(d: Draft, *questions: Question, message: str = "") -> Ask:
     return Ask(d, T0 + timedelta(days=1), "user", "user", message, questions)
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("Odo will move to Ostwick", "planned"),
+        ("Odo is going to live in Ostwick", "planned"),
+        ("I will move to Ostwick", "planned"),
+        ("Odo might move to Ostwick", "hypothetical"),
+        ("Odo May lives in Ostwick", "current"),
+        ("Odo lives in Ostwick, and will stay", "current"),
+    ],
+)
+def test_words_behind_the_subject_tell_of_another_time(text: str, status: str) -> None:
+    question_of = asked(draft("Odo|lives_in|Ostwick", text=text), question("temporal_status"))
+    (answer,) = asyncio.run(RulesDecider().ask(question_of)).answers.values()
+    assert answer.chosen == status
 
 
 def test_every_question_gets_a_whole_answer() -> None:
