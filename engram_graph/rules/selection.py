@@ -82,6 +82,8 @@ def asked_relation(answer: Answer, numbers: Thresholds = DEFAULT) -> str | None:
 
 def scored(hits: Sequence[Hit], relevance: Mapping[str, float]) -> list[Hit]:
     """The same hits with what was judged of them."""
+    if not relevance:
+        return list(hits)
     return [
         hit.model_copy(update={"scores": _with_relevance(hit.scores, relevance.get(item_id(hit)))})
         for hit in hits

@@ -142,7 +142,9 @@ async def test_a_hub_leads_nowhere(filled: AsyncMemory, make_memory: Make) -> No
     assert len(objects(await judged.search("boat"), "neighbour")) == 15
 
 
-async def test_the_relation_asked_about_is_pulled(filled: AsyncMemory, make_memory: Make) -> None:
+async def test_the_relation_asked_about_is_pulled(
+    filled: AsyncMemory, make_memory: Make, settings: Any
+) -> None:
     await boats(filled, 40)
     for food in ("nuts", "rye", "milk"):
         await filled.remember("Ann", "allergic_to", food, text=f"{food} make her ill")
@@ -152,6 +154,9 @@ async def test_the_relation_asked_about_is_pulled(filled: AsyncMemory, make_memo
     recall = await make_memory(decider=judge("boat 3", relation=asked)).search("boat")
     assert objects(recall)[-3:] == objects(recall, "relation")
     assert set(objects(recall, "relation")) == {"nuts", "rye", "milk"}
+    words = settings.model_copy(update={"embedder": "none"})
+    by_words = make_memory(settings=words, decider=judge("boat 3", relation=asked))
+    assert set(objects(await by_words.search("boat"), "relation")) == {"nuts", "rye", "milk"}
     unsure = {"allergic_to": 0.84, "none": 0.16}
     recall = await make_memory(decider=judge("boat 3", relation=unsure)).search("boat")
     assert objects(recall, "relation") == []
