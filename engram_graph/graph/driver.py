@@ -72,6 +72,7 @@ class Graph:
 
     ``vectors``: what was last seen recorded about them. A transaction that wrote one looks at the
     record once more before it commits, and is undone when that says something else by now.
+    ``embedder``: model and dimension that this client's vectors are of; None while none fits.
     """
 
     def __init__(self, uri: str, username: str, password: str, database: str | None = None) -> None:
@@ -98,6 +99,7 @@ class Graph:
             ) from None
         self._bookmarks = neo4j.AsyncGraphDatabase.bookmark_manager()
         self.vectors: Vectors | None = None
+        self.embedder: tuple[str, int] | None = None
         self._checks = True
 
     async def connect(self) -> tuple[int, ...]:
@@ -191,6 +193,8 @@ class Graph:
         async def unit(tx: neo4j.AsyncManagedTransaction) -> T:
             running[:] = [Tx(tx, known.place if known else 1)]
             done = await work(running[0])
+            if known and running[0].carries:  # made before another task saw the change
+                _need_same_embedder(self.embedder, known)
             checks = known and self._checks and mode == neo4j.WRITE_ACCESS and running[0].carries
             # After the writes: their locks hold up whoever drops the index of an old place.
             if checks and _vectors(await running[0].run(load("schema")["read_schema"])) != known:
@@ -206,10 +210,13 @@ class Graph:
             if known is None or not _moved(error):
                 raise
             await self.locate()
-            if self.vectors == known and not isinstance(error, MovedError):
-                raise  # an index that is simply not there
-            if running[0].carries:
-                _need_same_embedder(known, self.vectors or Vectors())
+            if self.vectors == known:
+                if not isinstance(error, MovedError):
+                    raise  # an index that is simply not there
+                await asyncio.sleep(0.05)  # read from a member of a cluster that lags behind
+            elif running[0].carries:
+                made_by = self.embedder or (known.embedder, known.dimension)
+                _need_same_embedder(made_by, self.vectors or Vectors())
         return await self._managed(mode, name, work)
 
     def _session(self, mode: str) -> neo4j.AsyncSession:
@@ -274,10 +281,10 @@ def _moved(error: Exception) -> bool:
     )
 
 
-def _need_same_embedder(known: Vectors, found: Vectors) -> None:
-    if (known.embedder, known.dimension) != (found.embedder, found.dimension):
+def _need_same_embedder(made_by: tuple[str | None, int | None] | None, found: Vectors) -> None:
+    if made_by and made_by != (found.embedder, found.dimension):
         raise EmbedderMismatchError(
-            f"stored vectors are now those of {found.embedder!r}, no longer of {known.embedder!r}",
+            f"stored vectors are now those of {found.embedder!r}, no longer of {made_by[0]!r}",
             hint=f"Use {found.embedder!r} from here on, or `engram reembed` with the other one.",
         )
 

@@ -41,6 +41,7 @@ async def migrate(graph: Graph, embedder: str | None, dimension: int | None) -> 
         await graph.write(load("schema")["lock_schema"])
         state = await graph.locate()
     version, stored_dimension = state[0]["version"], state[0]["dimension"]
+    fits = (embedder, dimension) if embedder is not None and dimension else None
     if version > len(known):
         raise SchemaError(
             f"the graph has schema version {version}, this package knows up to {len(known)}",
@@ -53,11 +54,13 @@ async def migrate(graph: Graph, embedder: str | None, dimension: int | None) -> 
         log.info("schema: applied %04d_%s", migration.version, migration.name)
     if stored_dimension is None:
         await _make_vectors(graph, embedder, dimension or DEFAULT_DIMENSION)
+        graph.embedder = fits or graph.embedder
         return len(known)
     if version < len(known):
         await wait_online(graph)
     if embedder is not None and (state[0]["embedder"], stored_dimension) != (embedder, dimension):
         await _change_embedder(graph, embedder, dimension or 0, state[0])
+    graph.embedder = fits or graph.embedder
     return len(known)
 
 

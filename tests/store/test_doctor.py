@@ -235,6 +235,12 @@ DAMAGE: list[tuple[str, str, set[str], str]] = [
         "tea",
     ),
     (
+        "vector that was left",
+        "MATCH (f:Fact {id: $tea}) SET f.embedding_7 = [.1, .2]",
+        {"stray_vector"},
+        "tea",
+    ),
+    (
         "token of another namespace",
         "MATCH (f:Fact {id: $tea}) SET f.namespace_key = 'n0'",
         {"namespace_key"},
