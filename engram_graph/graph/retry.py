@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from engram_graph.errors import ConflictError, StoreError
+from engram_graph.graph import write
 from engram_graph.graph.driver import Graph, Tx
-from engram_graph.graph.write import StalePlanError, apply, apply_held
 from engram_graph.models.plans import WritePlan
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ async def until_done(graph: Graph, name: str, work: Callable[[Tx], Awaitable[T]]
     for attempt in range(_ATTEMPTS):
         try:
             return await graph.transact(name, work)
-        except StalePlanError:
+        except write.StalePlanError:
             pass
         except StoreError as error:
             if error.details.get("server_code") not in _RACES:
@@ -61,9 +61,9 @@ async def apply_planned(
     for attempt in range(_ATTEMPTS):
         try:
             if attempt == 0:
-                return await apply(graph, first, finish=finish)
-            return await apply_held(graph, first, make, finish=finish)
-        except StalePlanError:
+                return await write.apply(graph, first, finish=finish)
+            return await write.apply_held(graph, first, make, finish=finish)
+        except write.StalePlanError:
             log.debug("plan %d was stale", attempt + 1)
         await asyncio.sleep(random.uniform(0, 0.02 * attempt))
     raise ConflictError(f"{what} kept changing", hint="Try again.")
