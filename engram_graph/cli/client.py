@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from pydantic import SecretStr
 
+from engram_graph.cli.interrupt import interruptible
 from engram_graph.cli.output import Output
-from engram_graph.cli.run import interruptible
 from engram_graph.flows.runtime import Runtime
 from engram_graph.memory import AsyncMemory
 from engram_graph.server import EmbeddedServer, ServerInfo

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engram_graph.cli.interrupt import interruptible
 from engram_graph.cli.output import one_line
-from engram_graph.cli.run import FAILED, OK, Run, command, interruptible, listing
+from engram_graph.cli.run import FAILED, OK, Run, command, listing
 from engram_graph.errors import InputError
 
 if TYPE_CHECKING:

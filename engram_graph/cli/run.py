@@ -7,10 +7,8 @@ import functools
 import inspect
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -174,17 +172,3 @@ CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 
 async def _awaited(work: Awaitable[int | None]) -> int | None:
     return await work
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Let Ctrl-C end blocking work at once, also below ``asyncio.run``."""
-    try:
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    except ValueError:  # not the main thread
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
