@@ -47,7 +47,7 @@ def test_a_change_is_refused_told_and_made(own: Engram, monkeypatch: pytest.Monk
     again = own("reembed")
     assert again.code == 0
     assert again.out.endswith("in use: hash-256 (256 dimensions)\n0 vectors made\n")
-    assert own("doctor").code == 0
+    assert own("-n", "bo", "doctor").code == 0
 
 
 def test_without_an_embedder_it_is_wrong_usage(
