@@ -172,8 +172,10 @@ RETURN id,
   before {.*, embedding: null, search_text: null, namespace_key: null, drafts: null} AS message
 
 // name: shortlist_turns
-// Hybrid shortlist of messages, the namespace inside both indexes. The turns up to two places before
-// and after each found one join the list: evidence often stands one turn away.
+// The pool of messages for a question: nearest by vector and best by full text, the namespace inside
+// both indexes, and the turns up to two places before and after each of those: evidence often stands
+// one turn away. Each with its likeness to the question as asked and without names, and with its
+// neighbours, the nearest first.
 CYPHER 25
 CALL () {
   MATCH (m:Message)
@@ -196,11 +198,24 @@ UNION ALL
 }
 WITH turn, max(score) AS text
 WHERE $as_of IS NULL OR turn.said_at <= $as_of
-RETURN turn {.*, embedding: null, search_text: null, namespace_key: null, drafts: null,
+RETURN turn {.*, embedding: null, namespace_key: null, drafts: null,
     said_at: toString(turn.said_at), recorded_at: toString(turn.recorded_at)} AS message,
   2 * vector.similarity.cosine(turn.embedding, $embedding) - 1 AS vector,
+  2 * vector.similarity.cosine(turn.embedding, $content) - 1 AS content,
   text,
-  COLLECT { MATCH (turn)-[:NEXT]-{1,2}(near:Message) RETURN DISTINCT near.id } AS neighbours
+  COLLECT { MATCH p = (near:Message)-[:NEXT]->{1,2}(turn) RETURN near.id ORDER BY length(p) }
+    AS before,
+  COLLECT { MATCH p = (turn)-[:NEXT]->{1,2}(near:Message) RETURN near.id ORDER BY length(p) }
+    AS after
+
+// name: speakers
+// Who speaks in a namespace, as far as a number of its messages tell.
+CYPHER 25
+MATCH (m:Message)
+WHERE m.namespace = $namespace AND m.conversation IS NOT NULL
+  AND m.said_at IS NOT NULL AND m.recorded_at IS NOT NULL
+WITH m.speaker AS speaker LIMIT $scan
+RETURN DISTINCT speaker LIMIT $limit
 
 // name: get_fact
 // One fact with its entities' names.

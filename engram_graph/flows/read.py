@@ -11,13 +11,12 @@ from engram_graph.flows import shortlists
 from engram_graph.flows.judging import NOT_ASKED, Judgement, judge
 from engram_graph.flows.runtime import Runtime
 from engram_graph.flows.selecting import Shown, Wanted, select_facts, select_turns
-from engram_graph.flows.shortlists import FactList, Query
+from engram_graph.flows.shortlists import FactList
 from engram_graph.graph import read
 from engram_graph.models.decisions import Turn
 from engram_graph.models.results import FactHit, Lines, Mode, Recall, TurnHit
 from engram_graph.rules import selection
 from engram_graph.rules.render import NOTHING, UNSURE, context_block, fact_line, turn_line
-from engram_graph.rules.text import lucene_query, namespace_key
 
 _UNREAD = frozenset({"history", "neighbour"})  # came along; nobody looked for them
 
@@ -40,9 +39,7 @@ async def search(
     Args:
         shortlist: items of each sort that a model judges, where that is more than ``limit``.
     """
-    (vector,), reason = await runtime.embed([query], query=True)
-    lucene = lucene_query(query, namespace_key(namespace))
-    asked = Query(query, namespace, vector, lucene, as_of)
+    asked, reason = await shortlists.ask(runtime, namespace, query, as_of, turns=mode != "facts")
     wanted = Wanted(asked, limit, wide)
     look_at = limit if runtime.judge is None else max(limit, shortlist)
     found, turns = FactList([], frozenset()), list[TurnHit]()

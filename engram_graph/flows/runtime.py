@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 
 from engram_graph.errors import EmbedderMismatchError, EmbeddingError
 from engram_graph.flows.reads import ReadNotes
+from engram_graph.flows.speakers import Speakers
 from engram_graph.graph import schema
 from engram_graph.graph.driver import Graph
 from engram_graph.graph.places import Vectors
@@ -30,7 +31,7 @@ class Runtime:
         method: gates, belief and numbers. escalation: asked where the decider is too unsure.
         judge: asked which of the found items help; None leaves them in the order they were found.
         fits: the record of stored vectors that the embedder was found to fit.
-        reads: the facts that searches gave, noted later.
+        reads: the facts that searches gave, noted later. speakers: who speaks, by namespace.
     """
 
     graph: Graph
@@ -42,12 +43,14 @@ class Runtime:
     judge: Decider | None = None
     fits: Vectors | None = None
     reads: ReadNotes = field(init=False)
+    speakers: Speakers = field(init=False)
     _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
         default_factory=WeakValueDictionary
     )
 
     def __post_init__(self) -> None:
         self.reads = ReadNotes(self.graph)
+        self.speakers = Speakers(self.graph)
 
     async def embed(
         self, texts: Sequence[str], *, query: bool = False

@@ -10,9 +10,16 @@ from datetime import datetime
 
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import read
+from engram_graph.graph.read import TurnRow
 from engram_graph.models.facts import Vector
 from engram_graph.models.results import FactHit, TurnHit
-from engram_graph.rules.fusion import fuse, fuse_turns
+from engram_graph.rules.cues import without_names
+from engram_graph.rules.fusion import fuse
+from engram_graph.rules.text import lucene_query, namespace_key
+from engram_graph.rules.turns import rank
+
+POOL = 60
+"""Turns found by each index, at least: the order of turns is fitted on pools of this size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +27,7 @@ class Query:
     """A question as it is looked up.
 
     Attributes:
+        content: vector of the question without speakers' names; the same one if it names none.
         lucene: full-text query, the namespace in it; None when it has no word.
         as_of: only what was true at that moment (turns: said by then).
     """
@@ -27,6 +35,7 @@ class Query:
     text: str
     namespace: str
     vector: Vector | None
+    content: Vector | None
     lucene: str | None
     as_of: datetime | None
 
@@ -37,6 +46,22 @@ class FactList:
 
     hits: list[FactHit]
     chained: frozenset[str]
+
+
+async def ask(
+    runtime: Runtime, namespace: str, text: str, as_of: datetime | None, *, turns: bool = True
+) -> tuple[Query, str | None]:
+    """The question with its vectors, and why there are none.
+
+    Args:
+        turns: whether turns are looked up; facts need no vector without names.
+    """
+    bare = text
+    if turns and runtime.embedder is not None:
+        bare = without_names(text, await runtime.speakers.of(namespace))
+    vectors, reason = await runtime.embed([text] if bare == text else [text, bare], query=True)
+    lucene = lucene_query(text, namespace_key(namespace))
+    return Query(text, namespace, vectors[0], vectors[-1], lucene, as_of), reason
 
 
 async def facts(runtime: Runtime, query: Query, limit: int) -> FactList:
@@ -58,19 +83,27 @@ async def facts(runtime: Runtime, query: Query, limit: int) -> FactList:
     return FactList(hits, frozenset(each for each, row in by_id.items() if row.chained))
 
 
+async def pool(runtime: Runtime, query: Query, limit: int) -> list[TurnRow]:
+    """The turns among which the best ``limit`` are looked for."""
+    return await read.shortlist_turns(
+        runtime.graph,
+        query.namespace,
+        query.vector,
+        query.content,
+        query.lucene,
+        max(POOL, 2 * limit),
+        query.as_of,
+    )
+
+
 async def turns(runtime: Runtime, query: Query, limit: int) -> list[TurnHit]:
-    """Up to ``limit`` turns in their fused order."""
-    rows = await read.shortlist_turns(
-        runtime.graph, query.namespace, query.vector, query.lucene, 2 * limit, query.as_of
-    )
-    by_id = {row.message.id: row for row in rows}
-    order = fuse_turns(
-        {r.message.id: r.vector for r in rows if r.vector is not None},
-        {r.message.id: r.text for r in rows if r.text is not None},
-        {r.message.id: r.neighbours for r in rows},
-    )
+    """Up to ``limit`` turns, best first."""
+    rows = {row.turn.id: row for row in await pool(runtime, query, limit)}
+    order = rank(query.text, [row.turn for row in rows.values()])
     return [
-        TurnHit(message=by_id[turn].message, scores=scores)
-        for turn, scores in order
-        if turn in by_id
-    ][:limit]
+        TurnHit(
+            message=rows[each].message,
+            scores=scores.model_copy(update={"text": rows[each].text}),
+        )
+        for each, scores in order[:limit]
+    ]

@@ -34,6 +34,7 @@ async def store(
     texts = [turn_text(message.speaker, message.text), *(d.text for d in drafts)]
     (vector, *vectors), reason = await runtime.embed(texts)
     stored = await write.store_message(runtime.graph, message, vector, extracted)
+    runtime.speakers.note(message.namespace, message.speaker)
     return stored, vectors, (reason,) if reason else ()
 
 

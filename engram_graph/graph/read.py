@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from engram_graph.errors import NotFoundError
@@ -14,10 +14,13 @@ from engram_graph.graph.queries import load
 from engram_graph.graph.surroundings import candidate
 from engram_graph.models.facts import Fact, Message, Vector
 from engram_graph.rules.situation import Candidate
+from engram_graph.rules.turns import PoolTurn
 
 _TEXT_AS_OF = 10  # full text cannot filter by date: ask for more, most were true at other times
 _PREDICATE_SCAN = 500  # of the nearest facts, and of those of a predicate, that are compared
 _MOST = 2000  # places asked for, however many of them archived facts take
+_SPEAKER_SCAN = 10_000  # messages that are looked at for their speakers
+_SPEAKERS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +41,25 @@ class FactRow:
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
-    """A message on the shortlist; ``neighbours``: ids of up to two turns on each side."""
+    """A message of the pool.
 
-    message: Message
-    vector: float | None
+    Attributes:
+        turn: what its place is decided by. text: BM25; None where full text did not find it.
+    """
+
+    turn: PoolTurn
     text: float | None
-    neighbours: tuple[str, ...]
+    record: records.Row
+
+    @property
+    def message(self) -> Message:
+        """Made when asked for: few of a pool are shown."""
+        return records.message(self.record)
+
+    @property
+    def source_id(self) -> str:
+        """The message's name outside."""
+        return str(self.record["source_id"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,28 +126,50 @@ async def shortlist_turns(
     graph: Graph,
     namespace: str,
     embedding: Vector | None,
+    content: Vector | None,
     lucene: str | None,
     limit: int,
     as_of: datetime | None = None,
 ) -> list[TurnRow]:
-    """Up to ``limit`` messages by vector, as many by full text, and the turns next to those."""
+    """Up to ``limit`` messages by vector, as many by full text, and the turns next to those.
+
+    Args:
+        embedding: of the question as asked. content: of the question without speakers' names.
+    """
     rows = await graph.read(
         load("read")["shortlist_turns"],
         namespace=namespace,
         embedding=embedding,
+        content=content,
         lucene=lucene,
         limit=limit,
         as_of=as_of,
     )
-    return [
-        TurnRow(
-            records.message(row["message"]),
-            row["vector"],
-            row["text"],
-            tuple(row["neighbours"]),
-        )
-        for row in rows
-    ]
+    return [_turn_row(row) for row in rows]
+
+
+def _turn_row(row: dict[str, Any]) -> TurnRow:
+    message = row["message"]
+    turn = PoolTurn(
+        id=message["id"],
+        speaker=message["speaker"],
+        text=message["text"],
+        indexed=message["search_text"],
+        said_on=date.fromisoformat(message["said_at"][:10]),
+        cosine=row["vector"],
+        content=row["content"],
+        before=row["before"],
+        after=row["after"],
+    )
+    return TurnRow(turn, row["text"], message)
+
+
+async def speakers(graph: Graph, namespace: str) -> frozenset[str]:
+    """Who speaks in a namespace; of a very large one, in a part of it."""
+    rows = await graph.read(
+        load("read")["speakers"], namespace=namespace, scan=_SPEAKER_SCAN, limit=_SPEAKERS
+    )
+    return frozenset(row["speaker"] for row in rows)
 
 
 async def chains(graph: Graph, namespace: str, ids: Sequence[str]) -> list[ChainRow]:

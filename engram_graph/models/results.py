@@ -74,8 +74,11 @@ class Scores(Record):
     """The parts of a hit's score; None where a part did not find it.
 
     Attributes:
-        vector: cosine similarity in [-1, 1]. text: BM25, unbounded.
+        vector: cosine similarity in [-1, 1]. text: BM25, unbounded. window (turns): the best cosine
+            within two turns, its own included, with the question without speakers' names.
         fused: the order's score in (0, 1]. relevance: the decider's, when it was asked.
+        parts (turns): name → what that part added to the sum that ``fused`` grows with;
+            docs/retrieval.md says what each is.
     """
 
     vector: float | None = None
@@ -83,6 +86,7 @@ class Scores(Record):
     window: float | None = None
     fused: float = 0.0
     relevance: float | None = None
+    parts: dict[str, float] = Field(default_factory=dict)
 
 
 class FactHit(Record):

@@ -1,23 +1,21 @@
-"""One order out of several scores: normalised weighted sums. Pure.
+"""One order of facts out of several scores: normalised weighted sums. Pure.
 
 Each part is stretched to [FLOOR, 1] over what it found, and the weighted mean is the fused score.
 Stretching makes cosine and BM25 comparable, and drops whatever constant a part adds to every score
 (the namespace clause of a full-text query does). Chosen on LoCoMo over reciprocal ranks and over
-dividing by the maximum; a turn's window counts the best turn near it, not their mean.
+dividing by the maximum.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 from engram_graph.models.results import Scores
 
 FLOOR = 0.1
 """What the worst item of a part gets: having been found at all is worth more than nothing."""
-REACH = 2
-"""Turns before and after that belong to a turn's window."""
-EQUAL: Mapping[str, float] = {"vector": 1.0, "text": 1.0, "window": 1.0}
+EQUAL: Mapping[str, float] = {"vector": 1.0, "text": 1.0}
 
 Parts = Mapping[str, Mapping[str, float]]
 
@@ -26,8 +24,8 @@ def fuse(parts: Parts, weights: Mapping[str, float] = EQUAL) -> list[tuple[str, 
     """All ids found by a part that counts, best first; ties by id.
 
     Args:
-        parts: ``vector`` (cosine), ``text`` (BM25) and ``window`` (see there), each id → score.
-            Any may be missing or empty; NaN counts as not found.
+        parts: ``vector`` (cosine) and ``text`` (BM25), each id → score. Any may be
+            missing or empty; NaN counts as not found.
         weights: part → weight, 0 switches it off; only their proportions matter.
 
     Returns:
@@ -50,7 +48,6 @@ def fuse(parts: Parts, weights: Mapping[str, float] = EQUAL) -> list[tuple[str, 
             Scores(
                 vector=_score(parts, "vector", each),
                 text=_score(parts, "text", each),
-                window=_score(parts, "window", each),
                 fused=sums[each],
             ),
         )
@@ -90,45 +87,6 @@ def stretch(scores: Mapping[str, float]) -> dict[str, float]:
     if not 0 < span < math.inf:
         return dict.fromkeys(finite, 1.0)
     return {each: FLOOR + (1 - FLOOR) * ((s - low) / span) for each, s in finite.items()}
-
-
-def windows(
-    scores: Mapping[str, float], neighbours: Mapping[str, Sequence[str]]
-) -> dict[str, float]:
-    """id → the best score among the turns near it; also for turns that were not found themselves.
-
-    Args:
-        scores: turn → its own score. neighbours: turn → the turns up to ``REACH`` before and after
-            it in its conversation. Nearness goes both ways, so the found turns' lists are enough.
-    """
-    best: dict[str, float] = {}
-    for each, score in scores.items():
-        for near in neighbours.get(each, ()):
-            if near != each and score > best.get(near, -math.inf):
-                best[near] = score
-    return best
-
-
-def fuse_turns(
-    vector: Mapping[str, float],
-    text: Mapping[str, float],
-    neighbours: Mapping[str, Sequence[str]],
-    weights: Mapping[str, float] = EQUAL,
-) -> list[tuple[str, Scores]]:
-    """Turns by vector, text and window; the window is made from the other two, fused."""
-    own = {name: weight for name, weight in weights.items() if name != "window"}
-    parts = {"vector": vector, "text": text}
-    near = windows(weighted(parts, own), neighbours)
-    return fuse(parts | {"window": near}, weights)
-
-
-def neighbours_of(conversation: Iterable[str], reach: int = REACH) -> dict[str, list[str]]:
-    """id → ids up to ``reach`` places before and after it, for one conversation in its order."""
-    ids = list(conversation)
-    return {
-        each: ids[max(0, at - reach) : at] + ids[at + 1 : at + 1 + reach]
-        for at, each in enumerate(ids)
-    }
 
 
 def _score(parts: Parts, name: str, each: str) -> float | None:

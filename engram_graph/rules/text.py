@@ -37,6 +37,7 @@ _MARKS = (
 )
 _PICTURES = "\u2600-\u27bf\U0001f000-\U0001faff"
 _LETTER = rf"(?:(?![{_SINGLE}{_KATAKANA}{_HANGUL}{_SOUTH_EAST}])[\w{_MARKS}])"
+_ONE_LETTER = re.compile(_LETTER)
 _TOKEN = re.compile(
     rf"(?P<single>[{_SINGLE}]+)"
     rf"|(?P<joined>[{_KATAKANA}]+|[{_HANGUL}]+|[{_SOUTH_EAST}]+)"
@@ -53,7 +54,8 @@ _COMMON_WORDS = (
     "what what's whats when when's where where's which who who's whom whose why will with would "
     "you your yours"
 )
-_COMMON = frozenset(_COMMON_WORDS.split())
+COMMON = frozenset(_COMMON_WORDS.split())
+"""What is not asked for as long as a question has other words."""
 _local = threading.local()
 
 
@@ -122,24 +124,65 @@ def lucene_query(query: str, namespace_key: str) -> str | None:
     Reads ``+namespace_key:KEY +search_text:("w1" OR "w2" …)``. Every term is quoted and escaped, so
     nothing in ``query`` acts as an operator. Holds words and their stems, at most 64 terms.
     """
-    text = unicodedata.normalize("NFC", encodable(query[:MAX_QUERY_CHARS]))
-    words = list(dict.fromkeys(_query_words(text)))
-    telling = [word for word in words if word.lower().replace("’", "'") not in _COMMON]
-    terms: dict[str, str] = {}  # lower case → as written; the analyzer ignores case
-    for word in telling or words:
-        for term in (word, *_companions(word)):
-            terms.setdefault(term.lower(), term)
-    if not terms:
+    chosen = _terms(query)
+    if not chosen:
         return None
-    chosen = list(terms.values())
-    if len(chosen) > MAX_TERMS:  # long words are the rare ones, as far as can be told from here
-        longest = sorted(range(len(chosen)), key=lambda at: (-len(chosen[at]), at))[:MAX_TERMS]
-        chosen = [chosen[at] for at in sorted(longest)]
-    joined = " OR ".join(f'"{_escape(term)}"' for term in chosen)
+    joined = " OR ".join(f'"{_escape(term)}"' for term in chosen.values())
     key = namespace_key
     if not (key.isascii() and key.isalnum()):  # never so with a key made here
         key = f'"{_escape(key)}"'
     return f"+namespace_key:{key} +search_text:({joined})"
+
+
+def query_terms(query: str) -> tuple[str, ...]:
+    """The terms that ``lucene_query`` asks for, in lower case."""
+    return tuple(_terms(query))
+
+
+def _terms(query: str) -> dict[str, str]:
+    """Lower case → as written; the analyzer ignores case."""
+    text = unicodedata.normalize("NFC", encodable(query[:MAX_QUERY_CHARS]))
+    words = list(dict.fromkeys(_query_words(text)))
+    telling = [word for word in words if word.lower().replace("’", "'") not in COMMON]
+    terms: dict[str, str] = {}
+    for word in telling or words:
+        for term in (word, *_companions(word)):
+            terms.setdefault(term.lower(), term)
+    if len(terms) <= MAX_TERMS:
+        return terms
+    # Long words are the rare ones, as far as can be told from here.
+    longest = frozenset(sorted(terms, key=lambda term: -len(terms[term]))[:MAX_TERMS])
+    return {term: written for term, written in terms.items() if term in longest}
+
+
+def words(text: str) -> list[str]:
+    """The words of ``text`` in lower case; a run of a script without spaces is one."""
+    found = _TOKEN.finditer(unicodedata.normalize("NFC", text.lower()))
+    return [match[0] for match in found if match[0].strip("_")]
+
+
+def places(text: str, term: str) -> Iterator[int]:
+    """Where ``term`` stands in ``text`` as a word; within a run, if its script has no spaces.
+
+    Both in one case and in NFC.
+    """
+    if not term:
+        return
+    starts, ends = _is_letter(term[0]), _is_letter(term[-1])
+    at = text.find(term)
+    while at >= 0:
+        end = at + len(term)
+        inside = (starts and at > 0 and _is_letter(text[at - 1])) or (
+            ends and end < len(text) and _is_letter(text[end])
+        )
+        if not inside:
+            yield at
+        at = text.find(term, at + 1)
+
+
+@functools.lru_cache(maxsize=4_096)
+def _is_letter(char: str) -> bool:
+    return _ONE_LETTER.match(char) is not None
 
 
 def _query_words(text: str) -> Iterator[str]:

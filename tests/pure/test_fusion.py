@@ -9,22 +9,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from engram_graph.rules.fusion import (
-    FLOOR,
-    fuse,
-    fuse_turns,
-    neighbours_of,
-    stretch,
-    weighted,
-    windows,
-)
+from engram_graph.rules.fusion import FLOOR, fuse, stretch, weighted
 
 IDS = st.sampled_from("abcdefgh")
 COSINES = st.dictionaries(IDS, st.floats(-1, 1), max_size=8)
 BM25 = st.dictionaries(IDS, st.floats(0, 50), max_size=8)
-PARTS = st.fixed_dictionaries({"vector": COSINES, "text": BM25, "window": BM25})
+PARTS = st.fixed_dictionaries({"vector": COSINES, "text": BM25})
 WEIGHTS = st.fixed_dictionaries(
-    {name: st.sampled_from([0.0, 0.5, 1.0, 3.0]) for name in ("vector", "text", "window")}
+    {name: st.sampled_from([0.0, 0.5, 1.0, 3.0]) for name in ("vector", "text")}
 )
 
 
@@ -62,7 +54,7 @@ def test_arrival_order_plays_no_role(
     assert fuse(shuffled, weights) == fuse(parts, weights)
 
 
-@given(PARTS, WEIGHTS, IDS, st.sampled_from(["vector", "text", "window"]), st.floats(0, 10))
+@given(PARTS, WEIGHTS, IDS, st.sampled_from(["vector", "text"]), st.floats(0, 10))
 def test_a_higher_score_never_costs_a_place(
     parts: dict[str, dict[str, float]],
     weights: dict[str, float],
@@ -135,36 +127,3 @@ def test_extreme_weights_do_not_break_the_bounds() -> None:
     parts = {"vector": {"a": 1.0, "b": 0.0}, "text": {"b": 3.0}}
     for weights in ({"vector": 1e308, "text": 1e308}, {"vector": 5e-324, "text": 5e-324}):
         assert all(0 < scores.fused <= 1 for _, scores in fuse(parts, weights))
-
-
-def test_neighbours_stop_at_the_ends() -> None:
-    assert neighbours_of("abcde") == {
-        "a": ["b", "c"],
-        "b": ["a", "c", "d"],
-        "c": ["a", "b", "d", "e"],
-        "d": ["b", "c", "e"],
-        "e": ["c", "d"],
-    }
-    assert neighbours_of([]) == {}
-
-
-def test_a_window_holds_the_best_neighbour_not_the_turn_itself() -> None:
-    near = neighbours_of("abcdef")
-    assert windows({"a": 0.9, "c": 0.4}, near) == {
-        "a": 0.4,
-        "b": 0.9,
-        "c": 0.9,
-        "d": 0.4,
-        "e": 0.4,
-    }
-    assert windows({"a": 1.0}, {}) == {}
-    assert windows({"a": 1.0}, {"a": ["a"]}) == {}
-
-
-def test_a_turn_next_to_a_good_one_comes_along() -> None:
-    near = neighbours_of("pqrstuvw")
-    made = dict(fuse_turns({"q": 0.9, "w": 0.3}, {"q": 8.0}, near))
-    assert made["r"].vector is None
-    assert made["r"].window is not None
-    assert next(iter(made)) == "q"
-    assert "r" not in dict(fuse_turns({"q": 0.9}, {"q": 8.0}, near, {"vector": 1.0, "window": 0.0}))
