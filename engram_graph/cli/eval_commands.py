@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from engram_graph.cli.eval_turns import fit_shortlist, shortlist
 from engram_graph.cli.output import one_line
 from engram_graph.cli.run import FAILED, OK, Run, command
 from engram_graph.cli.tool_commands import PANEL
@@ -17,49 +18,10 @@ def register(app: typer.Typer) -> None:
     """Add the commands to ``app``."""
     evaluations = typer.Typer(no_args_is_help=True, help="Measure how well it finds and decides.")
     command(evaluations, "shortlist", scoped=False)(shortlist)
+    command(evaluations, "fit-shortlist", scoped=False)(fit_shortlist)
     command(evaluations, "scenarios", scoped=False)(scenarios)
     command(evaluations, "pairs", scoped=False)(pairs)
     app.add_typer(evaluations, name="eval", rich_help_panel=PANEL)
-
-
-async def shortlist(
-    run: Run,
-    file: Annotated[str, typer.Argument(help="A file in LoCoMo's official format.")],
-    conversation: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only this one, such as conv-26.")
-    ] = None,
-    k: Annotated[int, typer.Option("--k", min=1, max=150, help="Turns a search returns.")] = 30,
-) -> None:
-    """How many questions have all, or any, of their evidence among the first k turns.
-
-    The file goes into a namespace of its own, which is kept: a second run only asks.
-    """
-    from engram_graph.evaluation import shortlist as flow
-
-    conversations = flow.chosen(file, conversation)
-    results = {}
-    # What is measured is the shortlist itself, before any model has judged it.
-    settings = run.settings().model_copy(update={"rerank": "none"})
-    async with run.memory(extractor=flow.NoFacts(), settings=settings) as memory:
-        for each in conversations:
-            with run.out.bar(f"Storing {each.id}") as progress:
-                await flow.store(memory, file, each, progress)
-            with run.out.bar(f"Asking {each.id}", say=False) as progress:
-                results[each.id], degraded = await flow.measure(memory, each, k, progress)
-            run.out.degraded(degraded)
-    first, *others = results.values()
-    total = flow.row(sum(others, first))
-    rows: list[flow.Row] = [
-        {"conversation": name, **flow.row(found)} for name, found in results.items()
-    ]
-    if run.json:
-        run.out.data(total if len(rows) == 1 else {**total, "conversations": rows})
-        return
-    shown = rows if len(rows) == 1 else [*rows, {"conversation": "together", **total}]
-    run.out.table(
-        ["conversation", ">questions", f">all of it in {k}", f">any of it in {k}"],
-        ([r["conversation"], r["questions"], f"{r['all']:.1%}", f"{r['any']:.1%}"] for r in shown),
-    )
 
 
 async def scenarios(

@@ -6,18 +6,49 @@ question or answer is stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from engram_graph.errors import InputError
 from engram_graph.evaluation.recall import EvidenceRecall, evidence_recall
-from engram_graph.formats.locomo import Conversation, load_locomo
+from engram_graph.flows import shortlists
+from engram_graph.formats.locomo import Conversation, Question, load_locomo
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.facts import Draft, Message
+from engram_graph.rules import turns
 
 NAMESPACE = "eval:shortlist:"
 Progress = Callable[[int, int], None]
 Row = dict[str, float | int | str]
+Orders = Mapping[str, Mapping[str, float]]
+"""Name of an order → its weights."""
+Found = dict[str, dict[str, list[str]]]
+"""Name of an order → question → source ids, best first."""
+
+CURVE = (5, 10, 20, 30, 50)
+WHOLE: Orders = {"": turns.WEIGHTS}
+"""The order of a search."""
+ABLATION: Orders = {
+    part: {name: weight for name, weight in turns.WEIGHTS.items() if name != part}
+    for part in turns.WEIGHTS
+}
+"""Each part off in turn; the others keep their weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A question with the standardised parts of its pool.
+
+    Attributes:
+        rows: message id → part → value. sources: message id → source id.
+        degraded: why there are no vectors, if there are none.
+    """
+
+    question: Question
+    rows: dict[str, dict[str, float]]
+    sources: dict[str, str]
+    degraded: str | None
 
 
 class NoFacts:
@@ -73,28 +104,51 @@ async def store(
     return done.messages
 
 
+async def pools(
+    memory: AsyncMemory, conversation: Conversation, k: int, progress: Progress | None = None
+) -> AsyncIterator[Pool]:
+    """What a search for ``k`` turns looks through, for every scored question."""
+    runtime = await memory.open()
+    questions = conversation.scored
+    for number, question in enumerate(questions, 1):
+        asked, reason = await shortlists.ask(
+            runtime, NAMESPACE + conversation.id, question.text, None
+        )
+        found = await shortlists.pool(runtime, asked, k)
+        rows = turns.standard(turns.measured(question.text, [each.turn for each in found]))
+        yield Pool(question, rows, {each.turn.id: each.source_id for each in found}, reason)
+        if progress:
+            progress(number, len(questions))
+
+
 async def measure(
     memory: AsyncMemory,
     conversation: Conversation,
     k: int,
+    orders: Orders,
     progress: Progress | None = None,
-) -> tuple[EvidenceRecall, tuple[str, ...]]:
-    """Ask every scored question of a stored conversation; recall at k, and what fell back."""
-    questions = conversation.scored
-    lists: dict[str, list[str]] = {}
+) -> tuple[Found, tuple[str, ...]]:
+    """Put the turns for every question in each of ``orders``; and what fell back."""
+    found: Found = {name: {} for name in orders}
     degraded: dict[str, None] = {}
-    for number, question in enumerate(questions, 1):
-        found = await memory.search(
-            question.text, namespace=NAMESPACE + conversation.id, mode="turns", limit=k
-        )
-        lists[question.id] = [hit.message.source_id for hit in found.turns]
-        degraded |= dict.fromkeys(found.degraded)
-        if progress:
-            progress(number, len(questions))
-    return evidence_recall(questions, lists, k), tuple(degraded)
+    async for pool in pools(memory, conversation, k, progress):
+        for name, weights in orders.items():
+            best = turns.order(pool.rows, weights)[: max(k, *CURVE)]
+            found[name][pool.question.id] = [pool.sources[each] for each in best]
+        if pool.degraded:
+            degraded[pool.degraded] = None
+    return found, tuple(degraded)
 
 
 def row(found: EvidenceRecall) -> Row:
     """A result as reported: rates, not counts."""
     numbers = found.as_dict()
     return {name: numbers[name] for name in ("questions", "all", "any", "k")}
+
+
+def rates(
+    conversations: Sequence[Conversation], found: Mapping[str, Found], name: str, k: int
+) -> EvidenceRecall:
+    """Recall by one order over all conversations together."""
+    first, *others = (evidence_recall(c.scored, found[c.id][name], k) for c in conversations)
+    return sum(others, first)

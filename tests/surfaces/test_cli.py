@@ -24,7 +24,7 @@ COMMANDS = (
     *("add", "remember", "correct", "forget", "ingest", "resume"),
     *("export", "import"),
     *("search", "facts", "history", "explain", "get", "namespaces", "stats", "doctor"),
-    *("demo", "bench", "eval shortlist"),
+    *("demo", "bench", "eval shortlist", "eval fit-shortlist"),
 )
 NUL, HALF = "\x00", "\ud800"
 

@@ -11,6 +11,7 @@ import pytest
 
 from engram_graph.cli import output
 from engram_graph.evaluation import shortlist
+from engram_graph.rules.turns import WEIGHTS
 
 Engram = Callable[..., Any]
 ABOUT = (
@@ -147,6 +148,42 @@ def test_shortlist(
     plain = on_server("eval", "shortlist", str(file), "--k", "4").out
     assert "together" in plain
     assert "100.0%" in plain
+
+
+def test_a_shortlist_with_each_part_off_and_along_its_length(
+    on_server: Engram, namespace: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shortlist, "NAMESPACE", namespace + ":")
+    command = ("eval", "shortlist", str(file), "--k", "1", "--ablation", "--curve")
+    found = on_server(*command, "--json").json
+    assert [row["without"] for row in found["ablation"]] == list(WEIGHTS)
+    assert {row["questions"] for row in found["ablation"]} == {4}
+    assert [row["k"] for row in found["curve"]] == [5, 10, 20, 30, 50]
+    assert found["all"] < found["curve"][0]["all"] == 1.0  # four turns in all
+    lines = on_server(*command).out.splitlines()
+    assert any(line.split()[:1] == ["words_near"] for line in lines)
+    assert any(line.split() == ["50", "100.0%", "100.0%"] for line in lines)
+
+
+def test_weights_are_fitted_again(
+    on_server: Engram, namespace: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shortlist, "NAMESPACE", namespace + ":")
+    found = on_server("eval", "fit-shortlist", str(file), "--json").json
+    assert list(found["weights"]) == list(WEIGHTS)
+    assert found["weights"]["date"]["weight"] == WEIGHTS["date"]  # held
+    assert found["weights"]["words"]["weight"] > 0
+    for row in found["weights"].values():
+        assert row["least"] <= row["most"]
+    assert [row["k"] for row in found["left_out"]] == [row["k"] for row in found["fitted"]]
+    assert found["left_out"][0]["all"] == 1.0
+    plain = on_server("eval", "fit-shortlist", str(file)).out
+    assert "left out" in plain
+    assert "words_near" in plain
+    alone = file.with_name("one.json")
+    alone.write_text(json.dumps(locomo("conv-1")))
+    refused = on_server("eval", "fit-shortlist", str(alone), "--json")
+    assert (refused.code, refused.error["field"]) == (2, "file")
 
 
 @pytest.mark.parametrize(
