@@ -174,8 +174,8 @@ RETURN id,
 // name: shortlist_turns
 // The pool of messages for a question: nearest by vector and best by full text, the namespace inside
 // both indexes, and the turns up to two places before and after each of those: evidence often stands
-// one turn away. Each with its likeness to the question as asked and without names, and with its
-// neighbours, the nearest first.
+// one turn away. Each with its likeness to the question as asked and without names, and with the id
+// of the turn before it. Properties by name: all of them would read each vector once more.
 CYPHER 25
 CALL () {
   MATCH (m:Message)
@@ -196,17 +196,15 @@ UNION ALL
   MATCH (m)-[:NEXT]-{1,2}(near:Message)
   RETURN near AS turn, null AS score
 }
-WITH turn, max(score) AS text
+WITH turn, max(score) AS text, turn.embedding AS own
 WHERE $as_of IS NULL OR turn.said_at <= $as_of
-RETURN turn {.*, embedding: null, namespace_key: null, drafts: null,
+RETURN turn {.id, .namespace, .conversation, .speaker, .role, .text, .search_text, .source_id,
+    .metadata, .status, .error,
     said_at: toString(turn.said_at), recorded_at: toString(turn.recorded_at)} AS message,
-  2 * vector.similarity.cosine(turn.embedding, $embedding) - 1 AS vector,
-  2 * vector.similarity.cosine(turn.embedding, $content) - 1 AS content,
+  2 * vector.similarity.cosine(own, $embedding) - 1 AS vector,
+  2 * vector.similarity.cosine(own, $content) - 1 AS content,
   text,
-  COLLECT { MATCH p = (near:Message)-[:NEXT]->{1,2}(turn) RETURN near.id ORDER BY length(p) }
-    AS before,
-  COLLECT { MATCH p = (turn)-[:NEXT]->{1,2}(near:Message) RETURN near.id ORDER BY length(p) }
-    AS after
+  head(COLLECT { MATCH (previous:Message)-[:NEXT]->(turn) RETURN previous.id }) AS previous
 
 // name: speakers
 // Who speaks in a namespace, as far as a number of its messages tell.

@@ -99,11 +99,11 @@ async def pool(runtime: Runtime, query: Query, limit: int) -> list[TurnRow]:
 async def turns(runtime: Runtime, query: Query, limit: int) -> list[TurnHit]:
     """Up to ``limit`` turns, best first."""
     rows = {row.turn.id: row for row in await pool(runtime, query, limit)}
-    order = rank(query.text, [row.turn for row in rows.values()])
+    order = rank(query.text, [row.turn for row in rows.values()], limit)
     return [
         TurnHit(
             message=rows[each].message,
             scores=scores.model_copy(update={"text": rows[each].text}),
         )
-        for each, scores in order[:limit]
+        for each, scores in order
     ]

@@ -158,8 +158,7 @@ def _turn_row(row: dict[str, Any]) -> TurnRow:
         said_on=date.fromisoformat(message["said_at"][:10]),
         cosine=row["vector"],
         content=row["content"],
-        before=row["before"],
-        after=row["after"],
+        previous=row["previous"],
     )
     return TurnRow(turn, row["text"], message)
 

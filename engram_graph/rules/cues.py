@@ -27,11 +27,26 @@ _WHEN = re.compile(
 )
 _MONTH = "january|february|march|april|may|june|july|august|september|october|november|december"
 _MONTHS = _MONTH.split("|")
-_TIME = re.compile(
-    r"\b(yesterday|today|tonight|tomorrow|last|next|ago|week(end)?s?|months?|years?|days?|monday"
-    rf"|tuesday|wednesday|thursday|friday|saturday|sunday|{_MONTH}|since|recently|just|\d{{4}})\b",
-    re.IGNORECASE,
+_TIMES = frozenset(
+    [
+        *("yesterday", "today", "tonight", "tomorrow", "last", "next", "ago", "since", "recently"),
+        *(
+            "just",
+            "week",
+            "weeks",
+            "weekend",
+            "weekends",
+            "month",
+            "months",
+            "year",
+            "years",
+            "day",
+        ),
+        *("days", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+        *_MONTHS,
+    ]
 )
+_WORD = re.compile(r"\w+")
 _NAMED_DATE = re.compile(
     rf"(?:(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b({_MONTH})\b"
     r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b(?!\d))?,?(?:\s+(\d{4}))?"
@@ -90,7 +105,8 @@ def asks_when(question: str) -> bool:
 
 def tells_time(text: str) -> bool:
     """Whether something in the text says when."""
-    return _TIME.search(text) is not None
+    found = _WORD.findall(text.lower())
+    return not _TIMES.isdisjoint(found) or any(len(w) == 4 and w.isdigit() for w in found)
 
 
 def named_dates(question: str) -> list[NamedDate]:

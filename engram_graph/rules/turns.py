@@ -56,6 +56,8 @@ SPREAD: Mapping[str, float] = {
     "answers": 0.08,
 }
 """The usual standard deviation of each measured part within a pool; the others are 0 to 1."""
+REACH = 2
+"""Turns before and after that belong to a turn's window."""
 PRIOR = 30
 """How many imagined turns of usual spread join a pool: five turns give no wild scale."""
 _SLOPE, _SHIFT = 0.84, 8.55  # a sum as a chance to be evidence, fitted on the same questions
@@ -72,7 +74,7 @@ class PoolTurn:
         indexed: what the full-text index holds for it (``search_text``).
         cosine: with the question as asked. content: with the question without speakers' names.
             None: no vector on one of the two sides.
-        before, after: ids of up to two turns before (nearest first) and after it.
+        previous: id of the turn before it, in the pool or not.
     """
 
     id: str
@@ -82,14 +84,16 @@ class PoolTurn:
     said_on: date
     cosine: float | None = None
     content: float | None = None
-    before: Sequence[str] = ()
-    after: Sequence[str] = ()
+    previous: str | None = None
 
 
 def rank(
-    question: str, pool: Sequence[PoolTurn], weights: Mapping[str, float] = WEIGHTS
+    question: str,
+    pool: Sequence[PoolTurn],
+    limit: int | None = None,
+    weights: Mapping[str, float] = WEIGHTS,
 ) -> list[tuple[str, Scores]]:
-    """All of the pool, best first; ties by id.
+    """The best ``limit`` of the pool (all when None), best first; ties by id.
 
     Args:
         weights: part → weight; a part that is not there is switched off.
@@ -101,22 +105,19 @@ def rank(
     Raises:
         ValueError: an unknown part, or a weight that is not finite.
     """
-    _check(weights)
     raw = measured(question, pool)
-    near = {each: row["near"] for each, row in raw.items()}
-    cosine = {each: row["cosine"] for each, row in raw.items()}
-    made = []
-    for each, row in standard(raw).items():
-        parts = {name: weights[name] * value for name, value in row.items() if name in weights}
-        made.append((-math.fsum(parts.values()), each, parts))
-    made.sort(key=lambda one: one[:2])
+    rows = standard(raw)
     return [
-        (
-            each,
-            Scores(vector=cosine[each], window=near[each], fused=chance(-total), parts=parts),
-        )
-        for total, each, parts in made
+        (each, _scores(raw[each], rows[each], weights)) for each in order(rows, weights)[:limit]
     ]
+
+
+def _scores(
+    raw: Mapping[str, float | None], row: Mapping[str, float], weights: Mapping[str, float]
+) -> Scores:
+    parts = {name: weights[name] * value for name, value in row.items() if name in weights}
+    fused = chance(math.fsum(parts.values()))
+    return Scores(vector=raw["cosine"], window=raw["near"], fused=fused, parts=parts)
 
 
 def order(
@@ -146,11 +147,12 @@ def measured(question: str, pool: Sequence[PoolTurn]) -> dict[str, Parts]:
     def share(found: Iterable[str]) -> float:
         return math.fsum(rarity[term] for term in found) / total if total else 0.0
 
+    around_of = windows(pool)
     rows: dict[str, Parts] = {}
     for turn in pool:
-        window = [turn.id, *(n for n in (*turn.before, *turn.after) if n in by_id)]
+        window = around_of[turn.id]
         around = [value for n in window if (value := contents[n]) is not None]
-        previous = by_id.get(turn.before[0]) if turn.before else None
+        previous = by_id.get(turn.previous) if turn.previous else None
         rows[turn.id] = {
             "cosine": cosines[turn.id],
             "content": contents[turn.id],
@@ -167,6 +169,22 @@ def measured(question: str, pool: Sequence[PoolTurn]) -> dict[str, Parts]:
             else 0.0,
         }
     return rows
+
+
+def windows(pool: Iterable[PoolTurn]) -> dict[str, list[str]]:
+    """Id → it and the turns up to ``REACH`` before and after it, as far as the pool leads there."""
+    previous = {turn.id: turn.previous for turn in pool}
+    found = {each: [each] for each in previous}
+    for each in previous:
+        at = each
+        for _ in range(REACH):
+            before = previous[at]
+            if before is None or before not in previous:
+                break
+            found[each].append(before)
+            found[before].append(each)
+            at = before
+    return found
 
 
 def standard(rows: Mapping[str, Mapping[str, float | None]]) -> dict[str, dict[str, float]]:

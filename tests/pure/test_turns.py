@@ -22,6 +22,7 @@ from engram_graph.rules.turns import (
     order,
     rank,
     standard,
+    windows,
 )
 
 TEXTS = st.sampled_from(
@@ -47,12 +48,7 @@ def pools(draw: st.DrawFn) -> list[PoolTurn]:
         for at in range(draw(st.integers(0, 7)))
     ]
     linked = [
-        replace(
-            turn,
-            before=[each.id for each in reversed(made[max(0, at - 2) : at])],
-            after=[each.id for each in made[at + 1 : at + 3]],
-        )
-        for at, turn in enumerate(made)
+        replace(turn, previous=made[at - 1].id if at else None) for at, turn in enumerate(made)
     ]
     gone = draw(st.sets(st.integers(0, 6)))
     return [turn for at, turn in enumerate(linked) if at not in gone]
@@ -68,6 +64,7 @@ def test_each_turn_has_one_place_and_finite_parts(question: str, pool: list[Pool
         assert all(math.isfinite(value) for value in scores.parts.values())
     sums = [math.fsum(scores.parts.values()) for _, scores in made]
     assert sums == sorted(sums, reverse=True)
+    assert rank(question, pool, 2) == made[:2]
     assert [s.fused for _, s in made] == pytest.approx([chance(total) for total in sums])
 
 
@@ -83,9 +80,9 @@ def test_a_part_without_a_weight_is_switched_off(
     question: str, pool: list[PoolTurn], part: str
 ) -> None:
     without = {name: weight for name, weight in WEIGHTS.items() if name != part}
-    made = rank(question, pool, without)
+    made = rank(question, pool, weights=without)
     assert all(part not in scores.parts for _, scores in made)
-    zero = rank(question, pool, WEIGHTS | {part: 0.0})
+    zero = rank(question, pool, weights=WEIGHTS | {part: 0.0})
     assert [each for each, _ in made] == [each for each, _ in zero]
     rows = standard(measured(question, pool))
     assert order(rows, without) == [each for each, _ in made]
@@ -96,14 +93,14 @@ def test_a_better_cosine_never_costs_a_place(
     question: str, pool: list[PoolTurn], at: int, more: float
 ) -> None:
     """Alone: in a window its neighbours would gain as well."""
-    pool = [replace(turn, before=(), after=()) for turn in pool]
+    pool = [replace(turn, previous=None) for turn in pool]
     if at >= len(pool) or pool[at].cosine is None or math.isnan(pool[at].cosine or 0.0):
         return
     raised = list(pool)
     raised[at] = replace(pool[at], cosine=(pool[at].cosine or 0.0) + more)
     only = {"cosine": 1.0}
-    before = [each for each, _ in rank(question, pool, only)].index(pool[at].id)
-    assert [each for each, _ in rank(question, raised, only)].index(pool[at].id) <= before
+    before = [each for each, _ in rank(question, pool, weights=only)].index(pool[at].id)
+    assert [each for each, _ in rank(question, raised, weights=only)].index(pool[at].id) <= before
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e6))
@@ -118,10 +115,10 @@ def values(question: str, *pool: PoolTurn) -> dict[str, dict[str, float | None]]
 def test_a_window_holds_the_words_and_the_best_cosine_around() -> None:
     rows = values(
         "Who painted the red boat?",
-        said("a", "A boat?", content=0.2, after=["b", "c"]),
-        said("b", "Painted it.", content=0.6, before=["a"], after=["c", "z"]),
-        said("c", "Red.", content=0.1, before=["b", "a"]),
-        said("d", "A boat.", content=0.3, after=["z"]),
+        said("a", "A boat?", content=0.2),
+        said("b", "Painted it.", content=0.6, previous="a"),
+        said("c", "Red.", content=0.1, previous="b"),
+        said("d", "A boat.", content=0.3, previous="y"),
     )
     assert [rows[each]["near"] for each in "abcd"] == [0.6, 0.6, 0.6, 0.3]
     assert [rows[each]["words_near"] for each in "abc"] == pytest.approx([1.0] * 3)
@@ -130,6 +127,15 @@ def test_a_window_holds_the_words_and_the_best_cosine_around() -> None:
     assert rows["b"]["answers"] == 0.2
     assert [rows[each]["answers"] for each in "acd"] == [0.0] * 3
     assert [rows[each]["asks"] for each in "abcd"] == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_windows_reach_two_turns_as_far_as_the_pool_leads() -> None:
+    chain = [said(each, previous=before) for before, each in zip("?abcde", "abcdef", strict=True)]
+    found = {each: sorted(near) for each, near in windows(chain).items()}
+    assert found["a"] == ["a", "b", "c"]
+    assert found["d"] == ["b", "c", "d", "e", "f"]
+    del chain[2]
+    assert sorted(windows(chain)["b"]) == ["a", "b"]
 
 
 def test_words_meet_their_stems_and_pairs_and_nothing_inside_a_word() -> None:
@@ -178,6 +184,6 @@ def test_small_pools_are_calm() -> None:
 def test_wrong_weights_are_refused() -> None:
     for weights in ({"cosinus": 1.0}, {"cosine": math.nan}, {"date": math.inf}):
         with pytest.raises(ValueError, match=r"parts|weights"):
-            rank("kayak", [said("a")], weights)
+            rank("kayak", [said("a")], weights=weights)
         with pytest.raises(ValueError, match=r"parts|weights"):
             order({}, weights)
