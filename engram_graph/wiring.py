@@ -286,8 +286,6 @@ def _source(kind: str, settings: Settings, alone: bool) -> str | None:
 def _decider(kind: str, settings: Settings, purse: Purse, *, alone: bool = True) -> Decider:
     """One decider; one over a network gets its rest when it is away."""
     if kind == "rules":
-        from engram_graph.adapters.rules_decider import RulesDecider
-
         return RulesDecider(guesses=alone)
     from engram_graph.adapters.cooldown import Cooldown
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -13,7 +12,7 @@ from engram_graph.errors import (
     DecisionError,
     DecisionInvalidError,
 )
-from engram_graph.models.decisions import Answer, Ask, Reply
+from engram_graph.models.decisions import Answer, Ask, Reply, total_cost
 from engram_graph.questions import build
 from engram_graph.questions.build import Worded
 
@@ -98,12 +97,11 @@ async def ask_in_parts(ask: Ask, request: Request, *, backend: str, model: str) 
     nothing = {q.id: Answer(q.id, {}, backend, fallback=True) for q in ask.questions}
     unworded = len(ask.questions) - len(items)
     problems = [*progress.problems, *([f"{unworded} without a wording"] if unworded else [])]
-    costs = [cost for cost in progress.costs if cost is not None]
     return Reply(
         answers=nothing | progress.answers,
         backend=backend,
         model=progress.model or model,
-        cost_usd=math.fsum(costs) if len(costs) == len(progress.costs) else None,
+        cost_usd=total_cost(progress.costs),
         request_id=progress.request_id,
         error="; ".join(problems) or None,
         broke_off=progress.broke_off,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 
 from engram_graph import clock
-from engram_graph.errors import DecisionError
+from engram_graph.flows.asking import answered
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import write
 from engram_graph.graph.surroundings import surroundings
@@ -16,13 +15,11 @@ from engram_graph.models.plans import WritePlan
 from engram_graph.ports import Decider
 from engram_graph.rules import plan as rules
 from engram_graph.rules import questions as ask
-from engram_graph.rules.answers import failed, fallback_reply, label, merged
+from engram_graph.rules.answers import failed, label, merged
 from engram_graph.rules.secrets import PLACEHOLDER, redact_values
 from engram_graph.rules.situation import Situation
 from engram_graph.rules.text import turn_text
 from engram_graph.vocabulary import Sensitivity
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +96,8 @@ class _Conversation:
             questions=questions,
         )
         who = "escalation" if escalation else "decider"
-        try:
-            reply = await decider.ask(asked)
-            self.degraded += [f"{who}: {reply.error}"] if reply.error else []
-        except DecisionError as error:
-            log.warning("%s %s failed: %s", who, decider.name, error.code)
-            self.degraded.append(f"{who}: {error.code}")
-            reply = fallback_reply(questions, error.code)
+        reply = await answered(decider, asked, who)
+        self.degraded += [f"{who}: {reply.error}"] if reply.error else []
         if escalation:
             reply = rules.escalated(reply)
         self.rounds.append(Round(questions, reply))

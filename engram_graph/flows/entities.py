@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
 from engram_graph import clock
-from engram_graph.errors import DecisionError, InputError, NotFoundError
+from engram_graph.errors import InputError, NotFoundError
+from engram_graph.flows.asking import answered
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import entities as store
 from engram_graph.graph import merge as graph_merge
 from engram_graph.models.decisions import Answer, Ask, Question
 from engram_graph.models.entities import Merged, MergeSuggestion, Profile, Unmerged
 from engram_graph.models.facts import Draft, Entity
-from engram_graph.rules.answers import fallback_reply, request_log, usable, yes
+from engram_graph.rules.answers import request_log, usable, yes
 from engram_graph.rules.entities import Pair, candidate_pairs, kept_first
 from engram_graph.rules.names import USER, entity_key, is_first_person
 from engram_graph.rules.questions import same_entity
@@ -21,7 +21,6 @@ from engram_graph.rules.secrets import find
 from engram_graph.rules.validate import clean_name
 from engram_graph.vocabulary import FALLBACK, Role
 
-log = logging.getLogger(__name__)
 _ENTITIES = 10_000  # looked at for suggestions
 _PAIRS = 50  # asked about
 _FACTS = 50  # of each entity that the rules look at
@@ -121,11 +120,7 @@ async def _answered(
         message="",
         questions=questions,
     )
-    try:
-        reply = await runtime.decider.ask(ask)
-    except DecisionError as error:
-        log.warning("decider %s failed: %s", runtime.decider.name, error.code)
-        reply = fallback_reply(questions, error.code)
+    reply = await answered(runtime.decider, ask)
     request = request_log(reply, questions, clock.new_id(), now)
     await store.record_request(runtime.graph, namespace, request)
     found = []

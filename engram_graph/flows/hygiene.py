@@ -13,14 +13,13 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from math import fsum
 
 from engram_graph import clock
 from engram_graph.errors import DecisionError
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import hygiene as store
 from engram_graph.graph.read import get_fact
-from engram_graph.models.decisions import Ask, Judgement, Question, Reply, RequestLog
+from engram_graph.models.decisions import Ask, Judgement, Question, Reply, RequestLog, total_cost
 from engram_graph.models.facts import Fact
 from engram_graph.models.upkeep import Archived, HygieneReport, SameAs
 from engram_graph.rules import hygiene as rules
@@ -99,7 +98,6 @@ class _Pass:
         self.degraded[f"decider: {why}"] = None
 
     def report(self) -> HygieneReport:
-        known = [cost for cost in self.costs if cost is not None]
         return HygieneReport(
             namespace=self.namespace,
             applied=self.wanted.apply,
@@ -110,7 +108,7 @@ class _Pass:
             stale=self.stale,
             archived=tuple(self.archived.values()),
             requests=len(self.costs),
-            cost_usd=fsum(known) if len(known) == len(self.costs) else None,
+            cost_usd=total_cost(self.costs),
             degraded=tuple(self.degraded),
         )
 

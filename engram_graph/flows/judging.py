@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from engram_graph.errors import DecisionError
-from engram_graph.models.decisions import Ask, Question, Reply, Turn
+from engram_graph.flows.asking import answered
+from engram_graph.models.decisions import Ask, Question, Reply, Turn, total_cost
 from engram_graph.models.facts import Draft, Fact
 from engram_graph.ports import Decider
 from engram_graph.rules import questions as about
-from engram_graph.rules.answers import fallback_reply
 from engram_graph.rules.selection import Judged, judged
 from engram_graph.rules.thresholds import Thresholds
 from engram_graph.vocabulary import FALLBACK, Role
 
-log = logging.getLogger(__name__)
 _UNDATED = datetime(1970, 1, 1, tzinfo=UTC)  # a question has no date: asked again, it is the same
 _TOLD = 200  # characters of a reason
 
@@ -76,13 +73,12 @@ async def judge(
     if missing and not reasons:
         reasons = {"no usable answer": None}
     told = f" ({missing} of {len(items)} not judged)" if missing else ""
-    costs = [reply.cost_usd for reply in replies]
     return Judgement(
         said=said,
         asked=True,
         failed=bool(items) and not said.relevance,
         degraded=(f"decider: {'; '.join(reasons)}{told}",) if reasons else (),
-        cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+        cost_usd=total_cost(reply.cost_usd for reply in replies),
         latency_ms=max((reply.latency_ms for reply in replies), default=0.0),
     )
 
@@ -96,8 +92,4 @@ async def _ask(decider: Decider, query: str, questions: tuple[Question, ...]) ->
         message=query,
         questions=questions,
     )
-    try:
-        return await decider.ask(ask)
-    except DecisionError as error:
-        log.warning("decider %s failed on reading: %s", decider.name, error.code)
-        return fallback_reply(questions, error.code)
+    return await answered(decider, ask)

@@ -13,7 +13,7 @@ from engram_graph.flows.runtime import Runtime
 from engram_graph.flows.selecting import Shown, Wanted, select_facts, select_turns
 from engram_graph.flows.shortlists import FactList
 from engram_graph.graph import read
-from engram_graph.models.decisions import Turn
+from engram_graph.models.decisions import Turn, total_cost
 from engram_graph.models.results import FactHit, Lines, Mode, Recall, TurnHit
 from engram_graph.rules import selection
 from engram_graph.rules.render import NOTHING, UNSURE, context_block, fact_line, turn_line
@@ -81,7 +81,7 @@ async def search(
                 ]
             )
         ),
-        cost_usd=_sum([each.cost_usd for each in judgements]),
+        cost_usd=total_cost(each.cost_usd for each in judgements),
         latency_ms=max(each.latency_ms for each in judgements),
     )
 
@@ -139,8 +139,3 @@ def _with_lines(
 def _note(runtime: Runtime, namespace: str, facts: Sequence[FactHit]) -> None:
     read_now = [hit for hit in facts if hit.why not in _UNREAD]
     runtime.reads.note(namespace, (each for hit in read_now for each in (hit.fact.id, *hit.also)))
-
-
-def _sum(costs: Sequence[float | None]) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None

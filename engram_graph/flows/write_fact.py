@@ -196,20 +196,8 @@ def _written(decided: Decided, degraded: tuple[str, ...]) -> Written:
 def _as_draft(fact: Fact) -> Draft:
     """A stored fact as it was given; its end only if it was stated."""
     stated = fact.closed_reason == ClosedReason.STATED
-    return Draft(
-        subject=fact.subject,
-        predicate=fact.predicate,
-        object=fact.object,
-        text=fact.text,
-        quote=fact.source_quote,
-        negated=fact.negated,
-        valid_from=fact.valid_from,
-        valid_until=fact.valid_until if stated else None,
-        kind=fact.kind,
-        durability=fact.durability,
-        sensitivity=fact.sensitivity,
-        temporal_status=fact.temporal_status,
-    )
+    draft = fact.as_draft()
+    return draft if stated else draft.model_copy(update={"valid_until": None})
 
 
 async def _as_stored(runtime: Runtime, decided: Decided) -> Written:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import fsum
 from typing import Any, Literal
 
 from engram_graph.models.entities import Profile
@@ -125,6 +127,13 @@ class Reply:
     broke_off: bool = False
     replayed: bool = field(default=False, compare=False)
     steps: tuple[Reply, ...] = ()
+
+
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """What several requests cost together, in USD; None when it is unknown of one."""
+    known = list(costs)
+    found = [cost for cost in known if cost is not None]
+    return fsum(found) if len(found) == len(known) else None
 
 
 @dataclass(frozen=True, slots=True)
