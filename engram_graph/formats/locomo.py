@@ -48,7 +48,8 @@ class Question:
     Attributes:
         evidence: source ids, cleaned: each exists, in order, none twice.
         answer: as text; empty where the file has none (adversarial questions).
-        category: 1 multi-hop, 2 temporal, 3 open-domain, 4 single-hop, 5 adversarial.
+        category: 1 multi-hop, 2 temporal, 3 open-domain, 4 single-hop, 5 adversarial; 0 where the
+            file has no number.
     """
 
     id: str
@@ -60,8 +61,8 @@ class Question:
 
     @property
     def scored(self) -> bool:
-        """Whether it counts for recall: categories 1 to 4 with evidence that exists."""
-        return self.category in SCORED and bool(self.evidence)
+        """Whether it counts for recall: asks something, categories 1 to 4, evidence that exists."""
+        return self.category in SCORED and bool(self.evidence) and bool(self.text.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,8 @@ class Conversation:
 
 def load_locomo(path: str | Path) -> tuple[Conversation, ...]:
     """All conversations of a LoCoMo file: the whole list, or a single conversation's object.
+
+    Turns without a word (a picture alone) and sessions without turns are left out.
 
     Raises:
         InputError: no such file, no JSON, or another format; the hint says what is expected.
@@ -113,10 +116,13 @@ def parse_locomo(data: object) -> tuple[Conversation, ...]:
     if not is_locomo(data):
         raise InputError("not in LoCoMo's format: no sample_id and conversation", hint=_HINT)
     samples = data if isinstance(data, list) else [data]
-    found = []
+    found: list[Conversation] = []
     for position, sample in enumerate(samples, start=1):
         try:
-            found.append(_conversation(sample))
+            made = _conversation(sample)
+            if any(made.id == other.id for other in found):
+                raise InputError(f"two conversations are called {made.id!r}", hint=_HINT)
+            found.append(made)
         except InputError:
             raise
         except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -135,14 +141,16 @@ def _conversation(sample: Mapping[str, Any]) -> Conversation:
     if not turns:
         raise InputError(f"{name} has no turns", hint=_HINT)
     known = {turn.source_id for turn in turns}
+    if len(known) < len(turns):
+        raise InputError(f"{name} has two turns with one dia_id", hint=_HINT)
     questions = tuple(
         Question(
             id=f"{name}:q{number}",
             conversation=name,
-            text=str(row["question"]),
-            answer=str(row.get("answer", "")),
+            text=_text(row["question"]),
+            answer=_text(row.get("answer")),
             evidence=_evidence(name, row.get("evidence"), known),
-            category=int(row["category"]),
+            category=_category(row.get("category")),
         )
         for number, row in enumerate(sample.get("qa") or (), start=1)
     )
@@ -150,18 +158,40 @@ def _conversation(sample: Mapping[str, Any]) -> Conversation:
 
 
 def _turns(name: str, conversation: Mapping[str, Any]) -> Iterator[Turn]:
-    numbers = sorted(int(found[1]) for key in conversation if (found := _SESSION.fullmatch(key)))
-    for number in numbers:
-        started = session_time(conversation[f"session_{number}_date_time"])
-        for index, row in enumerate(conversation[f"session_{number}"]):
+    found = (match for key in conversation if (match := _SESSION.fullmatch(key)))
+    for number, key in sorted((int(match[1]), match[0]) for match in found):
+        rows = conversation[key]
+        if not rows:  # announced, and nothing said
+            continue
+        started = session_time(str(conversation.get(f"{key}_date_time")))
+        for index, row in enumerate(rows):
+            text = _text(row.get("text"))
+            if not text.strip():  # a picture without a word: there is nothing to find it by
+                continue
             yield Turn(
                 source_id=f"{name}:{row['dia_id']}",
                 conversation=name,
-                speaker=str(row["speaker"]),
-                text=str(row["text"]),
+                speaker=_text(row["speaker"]),
+                text=text,
                 said_at=started + timedelta(seconds=index),
                 session=number,
             )
+
+
+def _text(value: object) -> str:
+    """Numbers and lists as they are written, nothing as an empty text."""
+    return "" if value is None else str(value)
+
+
+def _category(value: object) -> int:
+    """A number, also written as text; 0 for everything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return 0
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return 0
+    return int(number) if number.is_integer() else 0
 
 
 def session_time(text: str) -> datetime:
@@ -192,6 +222,8 @@ def session_time(text: str) -> datetime:
 
 def _evidence(name: str, value: object, known: set[str]) -> tuple[str, ...]:
     """Ids as written ("D8:6; D9:17", "D", "D:11:26") without those that no turn has."""
-    fields = value if isinstance(value, list) else [value] if value else []
-    ids = (f"{name}:{part}" for field in fields for part in _SPLIT.split(str(field)) if part)
+    if isinstance(value, list):
+        ids = tuple(each for field in value for each in _evidence(name, field, known))
+    else:
+        ids = tuple(f"{name}:{part}" for part in _SPLIT.split(_text(value)))
     return tuple(dict.fromkeys(each for each in ids if each in known))

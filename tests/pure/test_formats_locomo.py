@@ -83,6 +83,69 @@ def test_a_file_holds_one_or_many(tmp_path: Path) -> None:
     assert [each.id for each in load_locomo(str(path))] == ["conv-1"]
 
 
+def test_sessions_may_be_missing_and_turns_without_words() -> None:
+    said = {"speaker": "Ann", "dia_id": "D2:1", "text": "Look"}
+    picture = {"speaker": "Ann", "dia_id": "D2:2", "blip_caption": "a lake", "img_url": ["u"]}
+    blank, last = said | {"dia_id": "D2:3", "text": " \n"}, said | {"dia_id": "D2:4", "text": 7}
+    null = said | {"dia_id": "D2:5", "text": None}
+    talk = {
+        "speaker_a": "Ann",
+        "session_1_date_time": "1:00 pm on 9 May, 2023",  # announced, not there
+        "session_3": [],
+        "session_4": None,
+        "session_2": [said, picture, blank, last, null],
+        "session_2_date_time": "2:00 pm on 9 May, 2023",
+    }
+    asked = {"question": "?", "category": 4, "evidence": ["D2:2", "D2:4", "D9:9"]}
+    [made] = parse_locomo(SAMPLE | {"sample_id": 26, "conversation": talk, "qa": [asked]})
+    assert [(turn.source_id, turn.text) for turn in made.turns] == [
+        ("26:D2:1", "Look"),
+        ("26:D2:4", "7"),
+    ]
+    assert made.turns[1].said_at.second == 3  # its place in the session, pictures counted
+    assert made.questions[0].evidence == ("26:D2:4",)
+
+
+@pytest.mark.parametrize(
+    ("category", "read"),
+    [(1, 1), ("2", 2), (3.0, 3), (9, 9), (-1, -1)]
+    + [(odd, 0) for odd in (None, "multi-hop", True, 2.5, [1], {}, "nan", 10**400)],
+)
+def test_odd_categories_are_read_and_not_scored(category: object, read: int) -> None:
+    asked = SAMPLE["qa"][0] | {"category": category}
+    [made] = parse_locomo(broken(qa=[asked]))
+    assert made.questions[0].category == read
+    assert len(made.scored) == (read in (1, 2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "read"),
+    [
+        (None, []),
+        ("D2:2;D2:1", ["D2:2", "D2:1"]),
+        ([["D2:1"], None, 7, "D2:1"], ["D2:1"]),
+        ([{"dia_id": "D2:1"}], []),
+    ],
+)
+def test_odd_evidence(evidence: object, read: list[str]) -> None:
+    [made] = parse_locomo(broken(qa=[SAMPLE["qa"][0] | {"evidence": evidence}]))
+    assert list(made.questions[0].evidence) == [f"conv-1:{each}" for each in read]
+
+
+def test_odd_answers_and_questions() -> None:
+    answers = [None, 7, ["a", "b"], {"a": 1}, 1.5, True]
+    asked = [SAMPLE["qa"][0] | {"answer": answer} for answer in answers]
+    blank = SAMPLE["qa"][0] | {"question": " "}
+    number = SAMPLE["qa"][0] | {"question": 1999}
+    [made] = parse_locomo(broken(qa=[*asked, blank, number]))
+    assert [q.answer for q in made.questions[:6]] == [
+        *("", "7", "['a', 'b']", "{'a': 1}", "1.5", "True")
+    ]
+    assert not made.questions[6].scored
+    assert made.questions[7].text == "1999"
+    assert parse_locomo(broken(qa=None))[0].questions == ()
+
+
 def broken(**changes: Any) -> dict[str, Any]:
     return copy.deepcopy(SAMPLE) | changes
 
@@ -98,7 +161,7 @@ def broken(**changes: Any) -> dict[str, Any]:
         [[]],
         {"sample_id": "a", "conversation": []},
         broken(conversation={}),
-        broken(qa=[{"question": "no category"}]),
+        broken(qa=[{"answer": "no question", "category": 1}]),
         broken(qa=[7]),
         broken(qa=7),
         broken(conversation={"session_1": []}),
@@ -106,6 +169,10 @@ def broken(**changes: Any) -> dict[str, Any]:
         broken(conversation={"session_1": [{}], "session_1_date_time": "1:00 pm on 9 May, 2023"}),
         broken(conversation={"session_1": 3, "session_1_date_time": "1:00 pm on 9 May, 2023"}),
         [SAMPLE, {"sample_id": "x"}],
+        [SAMPLE, SAMPLE],
+        broken(
+            conversation=SAMPLE["conversation"] | {"session_4": SAMPLE["conversation"]["session_2"]}
+        ),
     ],
 )
 def test_wrong_data_is_one_kind_of_error(data: object) -> None:
