@@ -4,6 +4,7 @@
 // Stores a message once by its source_id and puts it into its conversation's NEXT chain, which
 // follows said_at, then recorded_at. The Conversation node is the lock of that order. What was
 // forgotten while this waited for the lock has no properties any more: then there is no row.
+// What is recorded about vectors is read after the writes, whose locks hold up a change of it.
 CYPHER 25
 MERGE (c:Conversation {namespace: $namespace, name: $conversation})
 SET c.locked = true
@@ -40,7 +41,9 @@ CALL (m, created) {
   FOREACH (before IN CASE WHEN p IS NULL THEN [] ELSE [p] END | CREATE (before)-[:NEXT]->(m))
   FOREACH (after IN CASE WHEN n IS NULL THEN [] ELSE [n] END | CREATE (m)-[:NEXT]->(after))
 }
-RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS message, created
+RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS message, created,
+  head(COLLECT { MATCH (v:EngramSchema {id: 'schema'}) RETURN v {.place, .embedder, .dimension} })
+    AS vectors
 
 // name: candidates
 // G(f): the nearest facts still valid or closed by belief; facts with the same subject and predicate
@@ -206,7 +209,7 @@ RETURN f.id AS id, version
 // name: create_fact
 // The fact, its two entities' typed edge, its source and what it mentions. A fact that says no has
 // an edge of type NEGATED: whoever asks for LIVES_IN gets only places lived in. No row, and nothing
-// written, when the message was forgotten.
+// written, when the message was forgotten. What is recorded about vectors is read last, as above.
 CYPHER 25
 MATCH (s:Entity {namespace: $namespace, key: $subject_key})
 MATCH (o:Entity {namespace: $namespace, key: $object_key})
@@ -225,7 +228,9 @@ CALL (f) {
   MATCH (e:Entity {namespace: $namespace, key: key})
   CREATE (f)-[:MENTIONS]->(e)
 }
-RETURN f.id AS id
+RETURN f.id AS id,
+  head(COLLECT { MATCH (v:EngramSchema {id: 'schema'}) RETURN v {.place, .embedder, .dimension} })
+    AS vectors
 
 // name: settle_fact
 // A fact that is asked about again, rewritten in place. Its relation may be another one now, and a

@@ -42,26 +42,33 @@ class MovedError(Exception):
 class Tx:
     """A running transaction that takes named queries only.
 
-    ``carries``: a vector was written or searched for in it.
+    ``carries``: a vector was written or searched for in it. ``seen``: what was recorded about
+    vectors after the last of these, if its statement told (as a column ``vectors``).
     """
 
     def __init__(self, tx: neo4j.AsyncManagedTransaction, place: int) -> None:
         self._tx = tx
         self._place = place
         self.carries = False
+        self.seen: Vectors | None = None
 
     async def run(self, query: NamedQuery, **params: Any) -> list[Row]:
         """All rows of ``query`` as plain dicts."""
-        self.carries = self.carries or places.carries(params)
+        if carries := places.carries(params):
+            self.carries, self.seen = True, None
         if self._place > 1:
             query = places.at(query, self._place)
             params = {name: places.renamed(value, self._place) for name, value in params.items()}
         result = await self._tx.run(query.text, params)
         # Maps and lists only, never nodes: data() would walk through every value in vain.
-        return [dict(record.items()) for record in await result.fetch(_ALL)]  # type: ignore[no-untyped-call]
+        rows = [dict(record.items()) for record in await result.fetch(_ALL)]  # type: ignore[no-untyped-call]
+        if carries and rows and _TOLD in rows[0]:
+            self.seen = _vectors([row.pop(_TOLD) for row in rows])
+        return rows
 
 
 _ALL = 2**31 - 1
+_TOLD = "vectors"
 
 
 class Graph:
@@ -197,8 +204,12 @@ class Graph:
                 _need_same_embedder(self.embedder, known)
             checks = known and self._checks and mode == neo4j.WRITE_ACCESS and running[0].carries
             # After the writes: their locks hold up whoever drops the index of an old place.
-            if checks and _vectors(await running[0].run(load("schema")["read_schema"])) != known:
-                raise MovedError
+            if checks:
+                seen = running[0].seen or _vectors(
+                    await running[0].run(load("schema")["read_schema"])
+                )
+                if seen != known:
+                    raise MovedError
             return done
 
         try:
@@ -269,7 +280,7 @@ def translate(error: failures.Neo4jError) -> EngramError:
 
 
 def _vectors(rows: list[Row]) -> Vectors:
-    row = rows[0] if rows else {}
+    row = (rows[0] if rows else None) or {}
     return Vectors(row.get("place") or 1, row.get("embedder"), row.get("dimension"))
 
 
