@@ -20,6 +20,7 @@ from engram_graph.cli import (
     eval_commands,
     forget_command,
     hygiene_command,
+    query_command,
     read_commands,
     recording_commands,
     reembed_command,
@@ -81,6 +82,7 @@ write_commands.register(app)
 transfer_commands.register(app)
 forget_command.register(app)
 read_commands.register(app)
+query_command.register(app)
 hygiene_command.register(app)
 reembed_command.register(app)
 entity_commands.register(app)

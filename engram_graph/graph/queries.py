@@ -52,6 +52,11 @@ def cypher_folder() -> Path:
     return checkout if (checkout / "migrations").is_dir() else package / "_cypher"
 
 
+def used_params(statement: str) -> frozenset[str]:
+    """The names of the parameters in ``statement``, its comments left out."""
+    return frozenset(_PARAM.findall(re.sub(r"//.*", "", statement)))
+
+
 def parse(text: str, origin: str) -> dict[str, NamedQuery]:
     """The named statements of one file's ``text``.
 
@@ -76,7 +81,7 @@ def parse(text: str, origin: str) -> dict[str, NamedQuery]:
             name,
             statement,
             " ".join(doc),
-            frozenset(_PARAM.findall(re.sub(r"//.*", "", statement))),
+            used_params(statement),
             f"{origin}:{start}",
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from engram_graph.sync.entities import BlockingEntities
 from engram_graph.sync.forgetting import BlockingForgetting
+from engram_graph.sync.querying import BlockingQuerying
 from engram_graph.sync.reading import BlockingReading
 from engram_graph.sync.transfer import BlockingTransfer
 from engram_graph.sync.upkeep import BlockingUpkeep
@@ -17,6 +18,7 @@ from engram_graph.sync.writing import BlockingWriting
 class Memory(
     BlockingWriting,
     BlockingReading,
+    BlockingQuerying,
     BlockingForgetting,
     BlockingTransfer,
     BlockingUpkeep,
