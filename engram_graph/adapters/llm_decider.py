@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import replace
 
 from engram_graph.adapters import llm_wire as wire
-from engram_graph.adapters.chat import ChatError, ChatModel, Completion, Flaw
+from engram_graph.adapters.chat import ChatError, ChatModel, Flaw
+from engram_graph.adapters.llm_meter import Meter
 from engram_graph.adapters.network_decider import (
     Once,
     Progress,
     Purse,
     TooLargeError,
     ask_in_parts,
-    purse,
 )
 from engram_graph.errors import (
     ConfigurationError,
@@ -91,19 +90,13 @@ class LLMDecider:
         if max_input_tokens < 1:
             raise ConfigurationError("max_input_tokens must be 1 or more")
         self._max_input_tokens = max_input_tokens
-        self._prices = _prices(usd_per_million_input, usd_per_million_output)
-        self._purse = purse(budget_usd)
-        if self._purse.cap_usd is not None and self._prices is None:
-            raise ConfigurationError(
-                "a cap on what a language model may cost needs its prices",
-                hint="Give the price of a million tokens, in and out; see the README's settings.",
-            )
+        self._meter = Meter(usd_per_million_input, usd_per_million_output, budget_usd)
         self._once = Once()
 
     @property
     def spent_usd(self) -> float:
         """What was spent so far; 0 without prices."""
-        return self._purse.spent_usd
+        return self._meter.spent_usd
 
     async def ask(self, ask: Ask) -> Reply:
         """Answer every question of ``ask``; one without a wording, or too large, gets a fallback.
@@ -131,8 +124,7 @@ class LLMDecider:
         tokens = estimate_tokens(prompt.system) + estimate_tokens(prompt.user)
         if tokens > self._max_input_tokens and len(items) > 1:
             raise TooLargeError("too large for the language model")
-        estimate = self._price(tokens, wire.answer_tokens(items))
-        self._purse.reserve(estimate or 0.0)
+        estimate = self._meter.reserve(tokens, wire.answer_tokens(items))
         progress.requests += 1
         try:
             completion = await self._chat.complete(prompt)
@@ -140,7 +132,7 @@ class LLMDecider:
             raise _failure(error) from None
         progress.request_id = completion.request_id or progress.request_id
         progress.model = completion.model
-        progress.costs.append(self._settle(estimate, completion))
+        progress.costs.append(self._meter.settle(estimate, completion))
         if completion.flaw == "cut off":
             raise TooLargeError("the language model's reply was cut off")
         if completion.flaw:
@@ -149,33 +141,6 @@ class LLMDecider:
         if read.extra:
             self._once.warn("the language model answers what was not asked; it is dropped")
         progress.take(read.answers, read.faults, "the language model")
-
-    def _settle(self, estimate: float | None, completion: Completion) -> float | None:
-        """The cost of a request that was answered; None when it is unknown."""
-        if completion.input_tokens is None or completion.output_tokens is None:
-            self._once.warn("the language model does not tell its usage; costs are unknown")
-            return None
-        cost = self._price(completion.input_tokens, completion.output_tokens)
-        if estimate is not None and cost is not None:
-            self._purse.settle(estimate, cost)
-        return cost
-
-    def _price(self, tokens_in: int, tokens_out: int) -> float | None:
-        if self._prices is None:
-            return None
-        return tokens_in * self._prices[0] + tokens_out * self._prices[1]
-
-
-def _prices(
-    per_million_in: float | None, per_million_out: float | None
-) -> tuple[float, float] | None:
-    """USD for a token in and out; None unless both are known."""
-    if per_million_in is None or per_million_out is None:
-        return None
-    for price in (per_million_in, per_million_out):
-        if not 0 <= price < math.inf:
-            raise ConfigurationError("a price must be a number of 0 or more")
-    return per_million_in / 1e6, per_million_out / 1e6
 
 
 def _failure(error: ChatError) -> Exception:

@@ -97,7 +97,7 @@ def state(ask: Ask, items: Sequence[Worded]) -> State:
     parts = {part for item in items for part in item.reads}
     made: State = {}
     if "query" in parts:
-        made["query"] = encodable(ask.message[:MAX_MESSAGE_CHARS])
+        made["query"] = shown_query(ask.message)
     if "new_fact" in parts:
         made["new_fact"] = {
             "text": _short(ask.draft.text),
@@ -114,11 +114,11 @@ def state(ask: Ask, items: Sequence[Worded]) -> State:
     for item in items:
         for path, fact in ((item.new, item.question.about), (item.known, item.question.candidate)):
             if fact is not None and path not in made:
-                made[path] = _known(fact)
+                made[path] = shown_fact(fact)
         if item.question.pair is not None:
             made[item.known] = _pair(*item.question.pair)
         if item.question.turn is not None:
-            made[item.known] = _turn(item.question.turn)
+            made[item.known] = shown_turn(item.question.turn)
     return made
 
 
@@ -136,7 +136,13 @@ def halves(items: Sequence[Worded]) -> tuple[list[Worded], list[Worded]]:
     return [item for unit in first for item in unit], [item for unit in second for item in unit]
 
 
-def _known(fact: Fact) -> dict[str, str]:
+def shown_query(query: str) -> str:
+    """A search's question as a model reads it."""
+    return encodable(query[:MAX_MESSAGE_CHARS])
+
+
+def shown_fact(fact: Fact) -> dict[str, str]:
+    """A known fact as a model reads it."""
     shown = {
         "text": _short(fact.text),
         "subject": _short(fact.subject),
@@ -148,7 +154,8 @@ def _known(fact: Fact) -> dict[str, str]:
     return shown
 
 
-def _turn(turn: Turn) -> dict[str, str]:
+def shown_turn(turn: Turn) -> dict[str, str]:
+    """A message that is asked about, as a model reads it."""
     shown = {"text": _said(turn.message), "said_on": _day(turn.message.said_at)}
     if turn.before is not None:
         speaker, text = turn.before.speaker, turn.before.text

@@ -7,10 +7,10 @@ nothing but the fenced material. Change the wording only together with ``VERSION
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engram_graph.questions.build import State, Worded
+from engram_graph.questions.build import Worded
 
 VERSION = 1
 SCHEMA_NAME = f"decisions_v{VERSION}"
@@ -51,8 +51,8 @@ def system(items: Sequence[Worded]) -> str:
     return f"{SYSTEM}\n\nThe questions\n{json.dumps(asked, ensure_ascii=False, indent=0)}"
 
 
-def material(state: State) -> str:
-    """The state as JSON within its fence, which no text inside can close."""
+def material(state: Mapping[str, Any]) -> str:
+    """A document as JSON within its fence, which no text inside can close."""
     text = json.dumps(state, ensure_ascii=False)
     for sign, escaped in _FENCE.items():
         text = text.replace(sign, escaped)

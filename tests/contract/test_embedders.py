@@ -398,7 +398,7 @@ def test_openai_without_server_or_key() -> None:
 
 
 def test_local_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embed_local, "_installed", lambda module: False)
+    monkeypatch.setattr(embed_local, "installed", lambda module: False)
     assert not embed_local.available()
     assert not embed_local.available("org/model")
     with pytest.raises(MissingExtraError) as caught:
