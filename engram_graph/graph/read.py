@@ -145,10 +145,10 @@ async def shortlist_turns(
         limit=limit,
         as_of=as_of,
     )
-    return [_turn_row(row) for row in rows]
+    return [_turn_row(row, namespace) for row in rows[0]["turns"]]
 
 
-def _turn_row(row: dict[str, Any]) -> TurnRow:
+def _turn_row(row: dict[str, Any], namespace: str) -> TurnRow:
     message = row["message"]
     turn = PoolTurn(
         id=message["id"],
@@ -160,7 +160,7 @@ def _turn_row(row: dict[str, Any]) -> TurnRow:
         content=row["content"],
         previous=row["previous"],
     )
-    return TurnRow(turn, row["text"], message)
+    return TurnRow(turn, row["text"], message | {"namespace": namespace})
 
 
 async def speakers(graph: Graph, namespace: str) -> frozenset[str]:

@@ -6,6 +6,7 @@ numbers here are made from its rows alone: no other namespace can change an orde
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -144,7 +145,8 @@ def measured(question: str, pool: Sequence[PoolTurn]) -> dict[str, Parts]:
     rarity = _rarity(terms, held)
     total = math.fsum(rarity.values())
 
-    def share(found: Iterable[str]) -> float:
+    @functools.cache  # most turns of a pool hold the same few terms, or none
+    def share(found: frozenset[str]) -> float:
         return math.fsum(rarity[term] for term in found) / total if total else 0.0
 
     around_of = windows(pool)
@@ -227,7 +229,7 @@ def _known(score: float | None) -> float | None:
 
 def _held(indexed: str, terms: Sequence[str]) -> frozenset[str]:
     low = indexed.lower()
-    return frozenset(term for term in terms if any(True for _ in places(low, term)))
+    return frozenset(t for t in terms if t in low and any(True for _ in places(low, t)))
 
 
 def _rarity(terms: Iterable[str], held: Mapping[str, frozenset[str]]) -> dict[str, float]:
