@@ -137,6 +137,10 @@ def _start(s: Situation, ledger: Ledger, reply: Reply, sure: Standing, request: 
         pieces=pieces,
         request=request,
     )
+    if s.caller_relation and s.stored is None:
+        ledger.judge(
+            ask.WORTH, Outcome.STORED, s.fact_id, chosen="yes", reason="asked for by the caller"
+        )
     for q in missing:
         ledger.judge(
             q.name,

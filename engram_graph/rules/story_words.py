@@ -181,6 +181,8 @@ def _headline(step: Decided) -> str:
     if step.question == "settle":
         settled = step.outcome == Outcome.APPLIED
         return f"Asked again{'' if settled else ', and some answers are still missing'}{because}"
+    if step.question == ask.WORTH and step.outcome == Outcome.STORED:
+        return f"Worth remembering, without a question{because}"
     if step.question == "repetition":
         return _repetition(step)
     if step.question in (ask.RELATION, "dispute") and step.other:
