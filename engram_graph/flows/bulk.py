@@ -14,6 +14,7 @@ from engram_graph.graph import write
 from engram_graph.models.decisions import Judgement
 from engram_graph.models.facts import Draft, Extracted, Fact, Message
 from engram_graph.models.results import Imported
+from engram_graph.rules.asking import drafted_fact
 from engram_graph.rules.belief import start
 from engram_graph.rules.names import entity_key, normal_text
 from engram_graph.vocabulary import ClosedReason, MessageStatus, Outcome, Role
@@ -99,38 +100,35 @@ async def _import_message(
 
 def _fact(message: Message, draft: Draft, now: datetime, runtime: Runtime) -> Fact:
     began = valid_from(draft, message)
-    subject_key, object_key = entity_key(draft.subject), entity_key(draft.object)
     stated = is_stated(draft, message)
     dated = stated or message.said_at != message.recorded_at  # else the start is this very call
-    return Fact(
-        id=clock.derived_id(
+    fact = drafted_fact(
+        draft,
+        fact_id=clock.derived_id(
             message.namespace,
-            subject_key,
+            entity_key(draft.subject),
             draft.predicate,
-            object_key,
+            entity_key(draft.object),
             normal_text(draft.text),
             str(draft.negated),
             began.isoformat() if dated else "",
             draft.valid_until.isoformat() if draft.valid_until else "",
         ),
         namespace=message.namespace,
-        subject=draft.subject,
-        subject_key=subject_key,
-        predicate=draft.predicate,
-        object=draft.object,
-        object_key=object_key,
-        text=draft.text,
-        negated=draft.negated,
         extractor=_IMPORT,
-        belief=start(False, 1.0, runtime.method.thresholds),
         valid_from=began,
         valid_from_stated=stated,
-        valid_until=draft.valid_until,
-        open=draft.valid_until is None,
         recorded_at=now,
-        closed_at=now if draft.valid_until else None,
-        closed_reason=ClosedReason.STATED if draft.valid_until else None,
     )
+    believed: dict[str, object] = {"belief": start(False, 1.0, runtime.method.thresholds)}
+    if draft.valid_until:
+        believed |= {
+            "valid_until": draft.valid_until,
+            "open": False,
+            "closed_at": now,
+            "closed_reason": ClosedReason.STATED,
+        }
+    return fact.model_copy(update=believed)
 
 
 def _judgement(fact: Fact) -> Judgement:

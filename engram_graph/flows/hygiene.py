@@ -9,13 +9,12 @@ was asked again counts for as long as an unread fact counts as fresh.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from engram_graph import clock
-from engram_graph.errors import DecisionError
+from engram_graph.flows.asking import answered
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import hygiene as store
 from engram_graph.graph.read import get_fact
@@ -24,11 +23,10 @@ from engram_graph.models.facts import Fact
 from engram_graph.models.upkeep import Archived, HygieneReport, SameAs
 from engram_graph.rules import hygiene as rules
 from engram_graph.rules import questions as about
-from engram_graph.rules.answers import failed, request_log, yes
+from engram_graph.rules.answers import FALLBACK_BACKEND, failed, request_log, yes
 from engram_graph.rules.hygiene import Ageing, Pair
 from engram_graph.vocabulary import Outcome, Role
 
-log = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]
 _SUBJECTS = 50  # read at once
 _AT_ONCE = 8  # worth: facts asked about, each in a request of its own, and written together
@@ -79,23 +77,13 @@ class _Pass:
 
     async def ask(self, ask: Ask) -> Reply | None:
         """The decider's reply; None when it gave nothing usable, which ends the asking."""
-        try:
-            reply = await self.runtime.decider.ask(ask)
-        except DecisionError as error:
-            log.warning("decider %s failed: %s", self.runtime.decider.name, error.code)
-            self._give_up(error.code)
-            return None
-        self.costs.append(reply.cost_usd)
-        if failed(reply):
-            self._give_up(reply.error or "no usable answer")
-            return None
-        if reply.error:
-            self.degraded[f"decider: {reply.error}"] = None
-        return reply
-
-    def _give_up(self, why: str) -> None:
-        self.away = True
-        self.degraded[f"decider: {why}"] = None
+        reply = await answered(self.runtime.decider, ask)
+        if reply.backend != FALLBACK_BACKEND:
+            self.costs.append(reply.cost_usd)
+        self.away = self.away or failed(reply)
+        if why := reply.error or ("no usable answer" if failed(reply) else None):
+            self.degraded[f"decider: {why}"] = None
+        return None if failed(reply) else reply
 
     def report(self) -> HygieneReport:
         return HygieneReport(

@@ -13,7 +13,7 @@ from engram_graph.models.facts import Draft, Extracted, Fact, Message, Vector
 from engram_graph.models.results import Added
 from engram_graph.rules.names import entity_key, resolve_person
 from engram_graph.rules.render import is_recall_block, one_line, without_recall_block
-from engram_graph.rules.secrets import redact, redact_json, redact_values
+from engram_graph.rules.secrets import redact, redact_json, redact_values, redacted_draft
 from engram_graph.rules.text import turn_text
 from engram_graph.rules.validate import clean_name, clean_text
 from engram_graph.vocabulary import MessageStatus, Role
@@ -164,21 +164,16 @@ def usable_draft(draft: Draft, message: Message, known: Sequence[str] = ()) -> D
     """
     _, found = redact("\n".join((draft.text, draft.object, draft.subject, draft.quote or "")))
     secrets = (*known, *found)
+    clean = redacted_draft(draft, secrets)
+    names = {"subject": redact_values(draft.subject, secrets), "object": clean.object}
     try:
-        return draft.model_copy(
-            update={
-                "subject": clean_name(_safe(draft.subject, secrets, message), "subject"),
-                "object": clean_name(_safe(draft.object, secrets, message), "object"),
-                "text": clean_text(redact_values(draft.text, secrets)),
-                "quote": redact_values(draft.quote, secrets) if draft.quote else None,
-            }
-        )
+        whom = {
+            end: clean_name(resolve_person(name, message.speaker, message.role), end)
+            for end, name in names.items()
+        }
+        return clean.model_copy(update={"text": clean_text(clean.text), **whom})
     except InputError:
         return None
-
-
-def _safe(name: str, secrets: tuple[str, ...], message: Message) -> str:
-    return resolve_person(redact_values(name, secrets), message.speaker, message.role)
 
 
 def _added(message: Message, written: list[Written], degraded: tuple[str, ...]) -> Added:

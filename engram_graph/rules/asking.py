@@ -6,9 +6,10 @@ Source: decision_rules §3 (questions), §4 (order), §7 (start), §10 (fallback
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from engram_graph.models.decisions import Answer, Question, Reply
-from engram_graph.models.facts import Fact
+from engram_graph.models.facts import Draft, Fact
 from engram_graph.rules import questions as ask
 from engram_graph.rules.answers import Decided, failed, label, usable, yes, zone
 from engram_graph.rules.evidence import FIRST_REFUSALS, first_refusal, pair_answer, relation_of
@@ -138,13 +139,34 @@ def fact_of(s: Situation, reply: Reply) -> Fact:
 
 
 def unsaid_fact(s: Situation) -> Fact:
-    """The draft as a fact, still open, with what the draft itself says and nothing decided."""
-    draft = s.draft
-    return Fact(
-        id=s.fact_id,
+    """The situation's draft as a fact: see ``drafted_fact``."""
+    return drafted_fact(
+        s.draft,
+        fact_id=s.fact_id,
         namespace=s.namespace,
+        extractor=s.extractor,
+        valid_from=s.valid_from,
+        valid_from_stated=s.valid_from_stated,
+        recorded_at=s.decided_at,
+    )
+
+
+def drafted_fact(
+    draft: Draft,
+    *,
+    fact_id: str,
+    namespace: str,
+    extractor: str,
+    valid_from: datetime,
+    valid_from_stated: bool,
+    recorded_at: datetime,
+) -> Fact:
+    """A draft as a fact, still open, with what the draft itself says and nothing decided."""
+    return Fact(
+        id=fact_id,
+        namespace=namespace,
         subject=draft.subject,
-        subject_key=s.subject_key,
+        subject_key=entity_key(draft.subject),
         predicate=draft.predicate,
         object=draft.object,
         object_key=entity_key(draft.object),
@@ -155,10 +177,10 @@ def unsaid_fact(s: Situation) -> Fact:
         temporal_status=draft.temporal_status,
         negated=draft.negated,
         source_quote=draft.quote,
-        extractor=s.extractor,
-        valid_from=s.valid_from,
-        valid_from_stated=s.valid_from_stated,
-        recorded_at=s.decided_at,
+        extractor=extractor,
+        valid_from=valid_from,
+        valid_from_stated=valid_from_stated,
+        recorded_at=recorded_at,
     )
 
 

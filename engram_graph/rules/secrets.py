@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from engram_graph.models.facts import Draft
 from engram_graph.rules import secret_patterns as table
 
 PLACEHOLDER = "(redacted)"
@@ -48,6 +49,19 @@ def redact_values(text: str, values: Iterable[str]) -> str:
             else:  # a short value may be part of many words
                 text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", PLACEHOLDER, text)
     return text
+
+
+def redacted_draft(draft: Draft, values: Iterable[str]) -> Draft:
+    """``draft`` without ``values`` in its text, its object and its quote."""
+    known = tuple(values)
+    quote = redact_values(draft.quote, known) if draft.quote else None
+    return draft.model_copy(
+        update={
+            "text": redact_values(draft.text, known),
+            "object": redact_values(draft.object, known),
+            "quote": quote,
+        }
+    )
 
 
 def redact_json(obj: Any, values: Iterable[str] = ()) -> Any:
