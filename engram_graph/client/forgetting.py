@@ -8,7 +8,6 @@ from engram_graph.flows import forget
 from engram_graph.graph.forget_scope import Target
 from engram_graph.models.facts import Fact, Message
 from engram_graph.models.results import Forgotten
-from engram_graph.rules.names import entity_key
 from engram_graph.rules.validate import clean_name, clean_text
 
 
@@ -64,6 +63,6 @@ class Forgetting(Connection):
         target = Target(
             fact=fact_id(fact) if fact is not None else None,
             message=clean_text(message, "message") if message is not None else None,
-            entity=entity_key(clean_name(entity, "entity")) if entity is not None else None,
+            entity=clean_name(entity, "entity") if entity is not None else None,
         )
         return await forget.forget(await self.open(), scope, target, dry_run=dry_run)

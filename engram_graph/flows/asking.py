@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from engram_graph.errors import DecisionError
@@ -10,16 +11,26 @@ from engram_graph.ports import Decider
 from engram_graph.rules.answers import fallback_reply
 
 log = logging.getLogger(__name__)
+TOO_SLOW = "too slow while others waited"
 
 
-async def answered(decider: Decider, ask: Ask, who: str = "decider") -> Reply:
+async def answered(
+    decider: Decider, ask: Ask, who: str = "decider", until: float | None = None
+) -> Reply:
     """Its reply; when it gives none, fallbacks to all that was asked, and why as ``error``.
 
     Args:
         who: what the decider is here, for the log.
+        until: a moment of the event loop's clock; whoever has not answered then is away.
     """
     try:
-        return await decider.ask(ask)
+        async with asyncio.timeout_at(until) as limit:
+            return await decider.ask(ask)
     except DecisionError as error:
-        log.warning("%s %s failed: %s", who, decider.name, error.code)
-        return fallback_reply(ask.questions, error.code)
+        why = error.code
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        why = TOO_SLOW
+    log.warning("%s %s failed: %s", who, decider.name, why)
+    return fallback_reply(ask.questions, why)

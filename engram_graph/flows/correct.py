@@ -11,7 +11,7 @@ from engram_graph.graph.read import get_fact
 from engram_graph.graph.retry import apply_planned
 from engram_graph.graph.surroundings import surroundings
 from engram_graph.intake import CALLER, Correction, sentence
-from engram_graph.models.facts import Draft, Extracted, Fact
+from engram_graph.models.facts import Draft, Extracted, Fact, Vector
 from engram_graph.models.plans import WritePlan
 from engram_graph.models.results import Added
 from engram_graph.rules.correct import correction_plan
@@ -29,11 +29,16 @@ async def correct(runtime: Runtime, namespace: str, fact_id: str, change: Correc
     message = change.message
     made: tuple[WritePlan, Fact, tuple[str, ...]] | None = None
 
-    async def make() -> WritePlan:
+    vectors: dict[str, tuple[Vector | None, str | None]] = {}
+
+    async def make(_within: float | None) -> WritePlan:
         nonlocal made
         old = await get_fact(runtime.graph, namespace, fact_id)
         draft = _draft(old.fact, change)
-        (vector,), reason = await runtime.embed([draft.text])
+        if draft.text not in vectors:  # made once: others may wait the next time
+            (new,), why = await runtime.embed([draft.text])
+            vectors[draft.text] = new, why
+        vector, reason = vectors[draft.text]
         begins = change.valid_from or old.fact.valid_from
         around = await surroundings(
             runtime.graph,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 
 from engram_graph import clock
@@ -16,7 +17,7 @@ from engram_graph.ports import Decider
 from engram_graph.rules import plan as rules
 from engram_graph.rules import questions as ask
 from engram_graph.rules.answers import failed, label, merged
-from engram_graph.rules.secrets import PLACEHOLDER, redact_values
+from engram_graph.rules.secrets import PLACEHOLDER, redact_values, redacted_draft
 from engram_graph.rules.situation import Situation
 from engram_graph.rules.text import turn_text
 from engram_graph.vocabulary import Sensitivity
@@ -41,11 +42,15 @@ class Decided:
     secrets: tuple[str, ...] = ()
 
 
-async def decide(runtime: Runtime, s: Situation) -> Decided:
-    """Ask what has to be asked, and plan. Only a secret found on the way is written at once."""
+async def decide(runtime: Runtime, s: Situation, within: float | None = None) -> Decided:
+    """Ask what has to be asked, and plan. Only a secret found on the way is written at once.
+
+    Args:
+        within: seconds for all of it, while others wait; who has not answered then is away.
+    """
     if s.stored is None and (twin := rules.repetition(s)) is not None:
         return Decided(s, rules.repeat_plan(s, twin, clock.new_id), twin.fact)
-    conversation = _Conversation(runtime)
+    conversation = _Conversation(within)
     reply = await conversation.ask(runtime.decider, s, rules.first_questions(s))
     secrets: tuple[str, ...] = ()
     if failed(reply):
@@ -68,8 +73,8 @@ async def decide(runtime: Runtime, s: Situation) -> Decided:
 class _Conversation:
     """The requests about one draft so far."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
+    def __init__(self, within: float | None) -> None:
+        self._until = None if within is None else asyncio.get_running_loop().time() + within
         self.rounds: list[Round] = []
         self.degraded: list[str] = []
 
@@ -96,7 +101,7 @@ class _Conversation:
             questions=questions,
         )
         who = "escalation" if escalation else "decider"
-        reply = await answered(decider, asked, who)
+        reply = await answered(decider, asked, who, self._until)
         self.degraded += [f"{who}: {reply.error}"] if reply.error else []
         if escalation:
             reply = rules.escalated(reply)
@@ -112,13 +117,7 @@ async def _without_credentials(
     said = label(reply.answers.get(ask.SENSITIVITY), draft.sensitivity)
     if said != Sensitivity.CREDENTIALS or value == PLACEHOLDER:
         return s, ()
-    draft = draft.model_copy(
-        update={
-            "object": PLACEHOLDER,
-            "text": redact_values(draft.text, (value,)),
-            "quote": redact_values(draft.quote, (value,)) if draft.quote else None,
-        }
-    )
+    draft = redacted_draft(draft, (value,)).model_copy(update={"object": PLACEHOLDER})
     messages = [
         each.model_copy(update={"text": redact_values(each.text, (value,))})
         for each in (s.message, *s.retold)

@@ -16,7 +16,7 @@ async def forget(runtime: Runtime, namespace: str, target: Target, *, dry_run: b
 
     Raises:
         NotFoundError: there is no such record in the namespace.
-        ConflictError: other writers kept changing what it touches; nothing was removed.
+        ConflictError: others kept removing what it touches; nothing was removed here.
     """
     if dry_run:
         return _forgotten(await store.look(runtime.graph, namespace, target), dry_run=True)

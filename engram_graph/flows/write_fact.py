@@ -169,10 +169,10 @@ async def _carry_out(
     async with runtime.writer_lock(namespace, entity_key(subject)):
         decided: Decided | None = None
 
-        async def make() -> WritePlan | None:
+        async def make(within: float | None) -> WritePlan | None:
             nonlocal decided
             situation = await look()
-            decided = None if situation is None else await decide(runtime, situation)
+            decided = None if situation is None else await decide(runtime, situation, within)
             return decided.plan if decided else None
 
         what = f"what is known about {subject!r}"

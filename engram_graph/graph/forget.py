@@ -7,10 +7,9 @@ import json
 from engram_graph.clock import new_id
 from engram_graph.graph import records
 from engram_graph.graph.driver import Graph, Tx
-from engram_graph.graph.forget_scope import Reach, Target, gather
+from engram_graph.graph.forget_scope import NOTHING, Reach, Target, gather
 from engram_graph.graph.queries import load
 from engram_graph.graph.retry import until_done
-from engram_graph.graph.write import StalePlanError
 from engram_graph.rules.forget import Carried, ForgetPlan, forget_plan
 
 
@@ -31,17 +30,21 @@ async def look(graph: Graph, namespace: str, target: Target) -> ForgetPlan:
 async def forget(graph: Graph, namespace: str, target: Target) -> ForgetPlan:
     """Remove it and mend what stays; what went.
 
+    What others wrote about it before its locks were granted is locked as well, under them: from
+    then on nobody adds to it, so that no writer can keep this one from its end.
+
     Raises:
         NotFoundError: there is no such record in the namespace.
-        ConflictError: other writers kept changing what it touches; nothing was removed.
+        ConflictError: others kept removing what it touches; nothing was removed here.
     """
 
     async def work(tx: Tx) -> ForgetPlan:
-        _, seen = await gather(tx, namespace, target)
-        await _lock(tx, namespace, seen)
-        forgetting, reach = await gather(tx, namespace, target)  # as it stands under the locks
-        if not seen.holds(reach):
-            raise StalePlanError
+        held = NOTHING
+        forgetting, reach = await gather(tx, namespace, target)
+        while not held.holds(reach):
+            await _lock(tx, namespace, reach)
+            held = held.and_also(reach)
+            forgetting, reach = await gather(tx, namespace, target)
         plan = forget_plan(forgetting, new_id)
         await _mend(tx, namespace, plan)
         await _erase(tx, namespace, plan)

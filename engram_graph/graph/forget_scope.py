@@ -12,8 +12,10 @@ from engram_graph.clock import derived_id
 from engram_graph.errors import NotFoundError
 from engram_graph.graph import records
 from engram_graph.graph.driver import Row, Tx
+from engram_graph.graph.entities import unknown
 from engram_graph.graph.queries import load
 from engram_graph.rules.forget import Asked, Forgetting, Neighbour, Source, Trace, leave
+from engram_graph.rules.names import entity_key
 
 _SKEW = timedelta(days=1)  # at most: the clocks of two machines do not agree
 _NEVER = datetime.max.replace(tzinfo=UTC)
@@ -21,7 +23,7 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is asked for, one of: id of a fact; id or source_id of a message; key of an entity."""
+    """What is asked for, one of: id of a fact; id or source_id of a message; name of an entity."""
 
     fact: str | None = None
     message: str | None = None
@@ -45,6 +47,18 @@ class Reach:
             and other.facts <= self.facts
             and other.messages <= self.messages
         )
+
+    def and_also(self, other: Reach) -> Reach:
+        """Both together."""
+        return Reach(
+            self.conversations | other.conversations,
+            self.keys | other.keys,
+            self.facts | other.facts,
+            self.messages | other.messages,
+        )
+
+
+NOTHING = Reach(frozenset(), frozenset(), frozenset(), frozenset())
 
 
 async def gather(tx: Tx, namespace: str, target: Target) -> tuple[Forgetting, Reach]:
@@ -125,9 +139,11 @@ async def _asked_for(tx: Tx, namespace: str, target: Target) -> Forgetting:
         rows = await tx.run(query["facts_resting_on"], namespace=namespace, id=message)
         return Forgetting(frozenset(row["id"] for row in rows), messages=frozenset({message}))
     if target.entity is not None:
-        rows = await tx.run(query["facts_around"], namespace=namespace, key=target.entity)
-        entity = _found(rows, "entity", target.entity, namespace)
-        return Forgetting(frozenset(entity["ids"]), entities=frozenset({entity["key"]}))
+        key = entity_key(target.entity)
+        rows = await tx.run(query["facts_around"], namespace=namespace, key=key)
+        if not rows:
+            raise unknown(target.entity, namespace)
+        return Forgetting(frozenset(rows[0]["ids"]), entities=frozenset({rows[0]["key"]}))
     known: set[str] = set()
     found = {str(target.fact)}
     while new := found - known:  # copies of copies

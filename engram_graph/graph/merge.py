@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,11 +10,10 @@ from typing import Any
 from engram_graph.clock import new_id
 from engram_graph.errors import InputError, NotFoundError
 from engram_graph.graph import records
-from engram_graph.graph.driver import Graph, Tx
+from engram_graph.graph.driver import Graph, Row, Tx
 from engram_graph.graph.entities import show_aliases, unknown
 from engram_graph.graph.queries import load
 from engram_graph.graph.retry import until_done
-from engram_graph.graph.write import StalePlanError
 from engram_graph.models.decisions import Judgement
 from engram_graph.models.entities import Merged, Unmerged
 from engram_graph.models.facts import Entity, Fact, Link
@@ -48,15 +47,17 @@ async def merge(
 
     Raises:
         NotFoundError: no such entity. InputError: the two are one already.
-        ConflictError: other writers kept changing them.
+        ConflictError: others kept removing or renaming them.
     """
+    kept_key = gone_key = ""
 
     async def work(tx: Tx) -> Merged:
-        kept_key, gone_key, subjects = await _pair(tx, namespace, keep, other)
-        keys = {kept_key, gone_key, *subjects}
-        entities = await _lock(tx, namespace, keys)
-        if set(await _subjects(tx, namespace, gone_key)) - keys:
-            raise StalePlanError
+        async def wanted() -> set[str]:
+            nonlocal kept_key, gone_key
+            kept_key, gone_key, subjects = await _pair(tx, namespace, keep, other)
+            return {kept_key, gone_key, *subjects}
+
+        entities = await _hold(tx, namespace, wanted)
         kept, gone = entities[kept_key], entities[gone_key]
         steps = forth(await _around(tx, namespace, gone_key), kept_key, gone_key)
         await _take(tx, namespace, steps)
@@ -95,26 +96,21 @@ async def unmerge(graph: Graph, namespace: str, what: str, reason: str, now: dat
     """Take back the latest merge that ``what`` means: a decision's id, or a name.
 
     Raises:
-        NotFoundError: there is none. ConflictError: other writers kept changing its facts.
+        NotFoundError: there is none. ConflictError: others kept removing its entities.
     """
+    found: Row = {}
+    log: list[Row] = []
 
     async def work(tx: Tx) -> Unmerged:
-        found = await tx.run(
-            load("merge")["find_merge"], namespace=namespace, id=what, key=entity_key(what)
-        )
-        if not found:
-            raise NotFoundError(
-                f"no merge to take back: {what!r}",
-                hint="Name an entity that was merged, or a decision with the outcome 'merged'.",
-            )
-        gone_key, holder_key = found[0]["gone"], found[0]["holder"]
-        log = await tx.run(load("merge")["merge_log"], namespace=namespace, key=gone_key)
-        keys = {holder_key, *(row["subject"] for row in log if OBJECT in row["ends"])}
-        entities = await _lock(tx, namespace, keys)
+        async def wanted() -> set[str]:
+            nonlocal found, log
+            found = await _latest(tx, namespace, what)
+            log = await tx.run(load("merge")["merge_log"], namespace=namespace, key=found["gone"])
+            return {found["holder"], *(row["subject"] for row in log if OBJECT in row["ends"])}
+
+        entities = await _hold(tx, namespace, wanted)
+        gone_key, holder_key = found["gone"], found["holder"]
         holder = entities[holder_key]
-        again = await tx.run(load("merge")["merge_log"], namespace=namespace, key=gone_key)
-        if again != log:
-            raise StalePlanError
         noted = {row["id"]: row["ends"] for row in log}
         steps = back(await _around(tx, namespace, holder_key), noted, holder_key, gone_key)
         await tx.run(load("merge")["restore_entity"], namespace=namespace, key=gone_key)
@@ -124,7 +120,7 @@ async def unmerge(graph: Graph, namespace: str, what: str, reason: str, now: dat
         )
         if not mentions[0]["moved"] and not any(step.ends for step in steps):
             raise InputError(
-                f"nothing of {found[0]['name']!r} is left in {holder.name!r}", field="entity"
+                f"nothing of {found['name']!r} is left in {holder.name!r}", field="entity"
             )
         gone = await show_aliases(tx, namespace, gone_key)
         why = f"{gone.name} is not {holder.name}" + (f": {reason}" if reason else "")
@@ -159,21 +155,37 @@ async def _pair(tx: Tx, namespace: str, keep: str, other: str) -> tuple[str, str
     return kept, gone, found[given[1]]["subjects"]
 
 
-async def _subjects(tx: Tx, namespace: str, key: str) -> list[str]:
-    rows = await tx.run(load("merge")["merge_pair"], namespace=namespace, keys=[key])
-    return rows[0]["subjects"] if rows else []
+async def _latest(tx: Tx, namespace: str, what: str) -> Row:
+    """The merge to take back: keys of the entity that went and of the one that holds it."""
+    rows = await tx.run(
+        load("merge")["find_merge"], namespace=namespace, id=what, key=entity_key(what)
+    )
+    if not rows:
+        raise NotFoundError(
+            f"no merge to take back: {what!r}",
+            hint="Name an entity that was merged, or a decision with the outcome 'merged'.",
+        )
+    return rows[0]
+
+
+async def _hold(
+    tx: Tx, namespace: str, wanted: Callable[[], Awaitable[set[str]]]
+) -> dict[str, Entity]:
+    """Lock the entities that ``wanted`` reads, and those it reads more under the locks.
+
+    Under them nobody writes about the two in question: soon there are no more.
+    """
+    held: dict[str, Entity] = {}
+    while more := await wanted() - held.keys():
+        held |= await _lock(tx, namespace, more)
+    return held
 
 
 async def _lock(tx: Tx, namespace: str, keys: Iterable[str]) -> dict[str, Entity]:
-    """Take the write locks of entities in sorted order; each as it stands.
-
-    Raises:
-        StalePlanError: one of them is gone.
-    """
-    wanted = sorted(keys)
-    rows = await tx.run(load("merge")["lock_known_entities"], namespace=namespace, keys=wanted)
-    if len(rows) != len(wanted):
-        raise StalePlanError
+    """Take the write locks of the entities that are there, in sorted order; each as it stands."""
+    rows = await tx.run(
+        load("merge")["lock_known_entities"], namespace=namespace, keys=sorted(keys)
+    )
     return {row["key"]: Entity.model_validate(row["entity"]) for row in rows}
 
 
