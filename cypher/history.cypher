@@ -1,7 +1,8 @@
 // History: what was true when, what was known when, and why.
 
 // name: facts_of_namespace
-// Facts of a namespace in recording order, as known at a moment, true at a moment, by page.
+// Facts of a namespace in recording order, as known at a moment, true at one of the moments from
+// $first to $last, by page.
 // The end of a fact as known earlier is rebuilt from the decisions that moved it.
 CYPHER 25
 MATCH (f:Fact)
@@ -28,7 +29,8 @@ CALL (f) {
       WHEN size(moves) > 0 THEN null ELSE f.closed_at END AS closed_at
 }
 WITH f, s, o, until, reason, closed_at
-WHERE ($as_of IS NULL OR (f.valid_from <= $as_of AND (until IS NULL OR until > $as_of)))
+WHERE ($first IS NULL OR (f.valid_from <= $last
+    AND (until IS NULL OR (until > $first AND until > f.valid_from))))
   AND ($open IS NULL OR (until IS NULL) = $open)
 RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
     subject: s.name, subject_key: s.key, object: o.name, object_key: o.key,
@@ -66,7 +68,8 @@ CALL (f) {
       WHEN size(moves) > 0 THEN null ELSE f.closed_at END AS closed_at
 }
 WITH f, s, o, until, reason, closed_at
-WHERE ($as_of IS NULL OR (f.valid_from <= $as_of AND (until IS NULL OR until > $as_of)))
+WHERE ($first IS NULL OR (f.valid_from <= $last
+    AND (until IS NULL OR (until > $first AND until > f.valid_from))))
   AND ($open IS NULL OR (until IS NULL) = $open)
 RETURN f {.*, embedding: null, search_text: null, namespace_key: null,
     subject: s.name, subject_key: s.key, object: o.name, object_key: o.key,
@@ -238,3 +241,101 @@ RETURN
     AND q.sent_at IS NOT NULL
     RETURN {requests: count(q), cost_usd: coalesce(sum(q.cost_usd), 0.0),
       p50: percentileDisc(q.latency_ms, 0.5), p90: percentileDisc(q.latency_ms, 0.9)} }) AS calls
+
+// name: diff_valid
+// What began or ended from $first to $last in the world, as far as the memory knows now, in that
+// order; at one moment ends come first. Each with what superseded it and why.
+CYPHER 25
+CALL () {
+  MATCH (f:Fact)
+  WHERE f.namespace = $namespace AND f.valid_from >= $first AND f.valid_from <= $last
+  RETURN f, f.valid_from AS at, 'began' AS kind
+UNION ALL
+  MATCH (f:Fact)
+  WHERE f.namespace = $namespace AND f.valid_from <= $last
+    AND f.valid_until >= $first AND f.valid_until <= $last
+  RETURN f, f.valid_until AS at, 'ended' AS kind
+}
+WITH f, at, kind
+WHERE (f.valid_until IS NULL OR f.valid_until > f.valid_from)
+  AND ($predicate IS NULL OR f.predicate = $predicate)
+MATCH (f)-[:SUBJECT]->(s:Entity)
+WHERE $subject_key IS NULL OR s.key = $subject_key
+  OR EXISTS { (s)<-[:ALIAS_OF]-(:Alias {namespace: $namespace, key: $subject_key}) }
+MATCH (f)-[:OBJECT]->(o:Entity)
+WITH f, at, kind, s, o
+ORDER BY at, kind DESC, f.recorded_at, f.id
+LIMIT $limit
+RETURN kind, at,
+  f {.*, embedding: null, search_text: null, namespace_key: null,
+    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key} AS fact,
+  CASE WHEN kind = 'ended' THEN f.closed_reason END AS reason,
+  CASE WHEN kind = 'ended' THEN f.valid_until END AS valid_until_after,
+  null AS valid_until_before,
+  CASE WHEN kind = 'ended' THEN head(COLLECT {
+    MATCH (f)<-[:ABOUT]-(d:Decision)
+    WHERE d.moves_end
+    RETURN d.reason ORDER BY d.decided_at DESC, d.position DESC LIMIT 1 }) END AS why,
+  CASE WHEN kind = 'ended' THEN head(COLLECT {
+    MATCH (newer:Fact)-[:SUPERSEDES]->(f)
+    RETURN newer {.id, .text} ORDER BY newer.recorded_at LIMIT 1 }) END AS by
+ORDER BY at, kind DESC, f.recorded_at, f.id
+
+// name: diff_recorded
+// What the memory did from $first to $last, in that order: facts recorded, ends set, moved and taken
+// away, disputes found, facts archived and restored. An end that a fact was recorded with is part of
+// its recording. Facts are as they were known at $last.
+CYPHER 25
+CALL () {
+  MATCH (f:Fact)
+  WHERE f.namespace = $namespace AND f.recorded_at >= $first AND f.recorded_at <= $last
+    AND f.id IS NOT NULL  // the index
+  RETURN f, null AS d, f.recorded_at AS at, 'recorded' AS kind, -1 AS position
+UNION ALL
+  MATCH (d:Decision)
+  WHERE d.namespace = $namespace AND d.decided_at >= $first AND d.decided_at <= $last
+    AND (d.moves_end OR d.outcome IN ['disputed', 'archived', 'restored'])
+  MATCH (d)-[:ABOUT]->(f:Fact)
+  WHERE NOT d.moves_end OR d.decided_at > f.recorded_at
+  RETURN f, d, d.decided_at AS at, CASE
+      WHEN NOT d.moves_end THEN d.outcome
+      WHEN d.valid_until_before IS NULL THEN 'closed'
+      WHEN d.valid_until_after IS NULL THEN 'reopened'
+      ELSE 'moved' END AS kind, d.position AS position
+}
+WITH f, d, at, kind, position
+WHERE $predicate IS NULL OR f.predicate = $predicate
+MATCH (f)-[:SUBJECT]->(s:Entity)
+WHERE $subject_key IS NULL OR s.key = $subject_key
+  OR EXISTS { (s)<-[:ALIAS_OF]-(:Alias {namespace: $namespace, key: $subject_key}) }
+MATCH (f)-[:OBJECT]->(o:Entity)
+WITH f, d, at, kind, position, s, o
+ORDER BY at, position, f.id
+LIMIT $limit
+CALL (f) {
+  OPTIONAL MATCH (f)<-[:ABOUT]-(m:Decision)
+  WHERE m.moves_end
+  WITH f, m ORDER BY m.decided_at, m.position
+  WITH f, collect(m) AS moves
+  WITH f, moves, [m IN moves WHERE m.decided_at <= $last] AS done,
+    [m IN moves WHERE m.decided_at <= f.recorded_at] AS given
+  RETURN CASE WHEN size(done) > 0 THEN done[-1].valid_until_after
+      WHEN size(moves) > 0 THEN moves[0].valid_until_before ELSE f.valid_until END AS until,
+    CASE WHEN size(done) > 0 THEN done[-1].reason_after
+      WHEN size(moves) > 0 THEN moves[0].reason_before ELSE f.closed_reason END AS reason,
+    CASE WHEN size(done) > 0 THEN done[-1].decided_at
+      WHEN size(moves) > 0 THEN null ELSE f.closed_at END AS closed_at,
+    CASE WHEN size(given) > 0 THEN given[-1].valid_until_after
+      WHEN size(moves) > 0 THEN moves[0].valid_until_before ELSE f.valid_until END AS given
+}
+RETURN kind, at,
+  f {.*, embedding: null, search_text: null, namespace_key: null,
+    subject: s.name, subject_key: s.key, object: o.name, object_key: o.key,
+    valid_until: until, closed_reason: reason, open: until IS NULL,
+    closed_at: CASE WHEN until IS NULL THEN null ELSE closed_at END} AS fact,
+  d.reason_after AS reason,
+  d.valid_until_before AS valid_until_before,
+  CASE WHEN kind = 'recorded' THEN given ELSE d.valid_until_after END AS valid_until_after,
+  d.reason AS why,
+  head(COLLECT { MATCH (d)-[:COMPARED_WITH]->(other:Fact) RETURN other {.id, .text} }) AS by
+ORDER BY at, position, f.id

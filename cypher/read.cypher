@@ -31,20 +31,20 @@ RETURN CASE WHEN f.archived_at IS NULL THEN f {.*,
   head(COLLECT { MATCH (newer:Fact)-[:SUPERSEDES]->(f) RETURN newer.id ORDER BY newer.recorded_at
     LIMIT 1 }) AS successor
 
-// name: shortlist_facts_as_of
-// The same among the facts true at a moment. The vector index filters by interval itself, once for
+// name: shortlist_facts_within
+// The same among the facts true at one of the moments from $first to $last. The vector index filters by interval itself, once for
 // open and once for ended facts (its filter knows no OR); full text is asked for more and filtered.
 CYPHER 25
 CALL () {
   MATCH (f:Fact)
   SEARCH f IN (VECTOR INDEX fact_vector FOR $embedding
-    WHERE f.namespace = $namespace AND f.open = true AND f.valid_from <= $as_of LIMIT $limit)
+    WHERE f.namespace = $namespace AND f.open = true AND f.valid_from <= $last LIMIT $limit)
   SCORE AS near
   RETURN f, 2 * near - 1 AS vector, null AS text
 UNION ALL
   MATCH (f:Fact)
   SEARCH f IN (VECTOR INDEX fact_vector FOR $embedding
-    WHERE f.namespace = $namespace AND f.valid_from <= $as_of AND f.valid_until > $as_of
+    WHERE f.namespace = $namespace AND f.valid_from <= $last AND f.valid_until > $first
     LIMIT $limit)
   SCORE AS near
   RETURN f, 2 * near - 1 AS vector, null AS text
@@ -56,7 +56,8 @@ UNION ALL
 }
 WITH f, max(vector) AS vector, max(text) AS text
 WHERE f.namespace = $namespace
-  AND f.valid_from <= $as_of AND (f.valid_until IS NULL OR f.valid_until > $as_of)
+  AND f.valid_from <= $last
+  AND (f.valid_until IS NULL OR (f.valid_until > $first AND f.valid_until > f.valid_from))
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
 RETURN CASE WHEN f.archived_at IS NULL THEN f {.*,
@@ -85,7 +86,7 @@ RETURN id, depth, successor,
 ORDER BY id, depth, fact.valid_from DESC
 
 // name: facts_of_predicate
-// Facts of one predicate that are open, or were true at a moment: the nearest to the question first,
+// Facts of one predicate that are open, or were true from $first to $last: the nearest to the question first,
 // among those nearest of all and some of the predicate's own. Both parts end at a limit, so that a
 // predicate with very many facts costs no more than another.
 CYPHER 25
@@ -100,8 +101,9 @@ UNION
 }
 WITH f
 WHERE f.predicate = $predicate AND f.archived_at IS NULL
-  AND CASE WHEN $as_of IS NULL THEN f.open
-      ELSE f.valid_from <= $as_of AND (f.valid_until IS NULL OR f.valid_until > $as_of) END
+  AND CASE WHEN $first IS NULL THEN f.open
+      ELSE f.valid_from <= $last
+        AND (f.valid_until IS NULL OR (f.valid_until > $first AND f.valid_until > f.valid_from)) END
 WITH f, 2 * vector.similarity.cosine(f.embedding, $embedding) - 1 AS vector
 ORDER BY coalesce(vector, -1.0) DESC, f.recorded_at DESC, f.text
 LIMIT $limit
@@ -118,7 +120,7 @@ ORDER BY coalesce(vector, -1.0) DESC, f.recorded_at DESC, f.text
 // name: neighbours
 // One hop from the objects of the given facts: other facts about those entities, of the first given
 // fact first, open before ended. An entity on more than $hub facts leads nowhere. Not archived, not
-// said to be never true, and with $as_of only those true then.
+// said to be never true, and with $first only those true from then to $last.
 CYPHER 25
 UNWIND range(0, size($ids) - 1) AS at
 MATCH (f:Fact {id: $ids[at]})
@@ -128,8 +130,8 @@ WHERE COUNT { (e)<-[:SUBJECT|OBJECT]-() } <= $hub
 MATCH (e)<-[:SUBJECT|OBJECT]-(near:Fact)
 WHERE near.namespace = $namespace AND near.archived_at IS NULL AND NOT near.id IN $known
   AND (coalesce(near.closed_reason, '') <> 'corrected' OR near.valid_until > near.valid_from)
-  AND ($as_of IS NULL OR (near.valid_from <= $as_of
-    AND (near.valid_until IS NULL OR near.valid_until > $as_of)))
+  AND ($first IS NULL OR (near.valid_from <= $last AND (near.valid_until IS NULL
+    OR (near.valid_until > $first AND near.valid_until > near.valid_from))))
 WITH near, min(at) AS at
 ORDER BY at, near.open DESC, near.valid_from DESC, near.text, near.id
 LIMIT $limit
@@ -153,13 +155,13 @@ WHERE same.id IN $ids
 RETURN id AS one, same.id AS other
 
 // name: sources_of
-// The messages that state any of the given facts.
+// The messages that state any of the given facts, each with those.
 CYPHER 25
 UNWIND $ids AS id
 MATCH (f:Fact {id: id})
 WHERE f.namespace = $namespace
 MATCH (f)-[:STATED_IN]->(m:Message)
-RETURN DISTINCT m.id AS id
+RETURN m.id AS id, collect(DISTINCT f.id) AS facts
 
 // name: turns_before
 // The turn before each of the given ones in its conversation.
@@ -198,7 +200,8 @@ UNION ALL
   RETURN near AS turn, null AS score
 }
 WITH turn, max(score) AS text, turn.embedding AS own
-WHERE $as_of IS NULL OR turn.said_at <= $as_of
+WHERE ($said_from IS NULL OR turn.said_at >= $said_from)
+  AND ($said_by IS NULL OR turn.said_at <= $said_by)
 RETURN collect({
   message: turn {.id, .conversation, .speaker, .role, .text, .search_text, .source_id, .metadata,
     .status, .error, said_at: toString(turn.said_at), recorded_at: toString(turn.recorded_at)},

@@ -45,6 +45,8 @@ _HOMES = {
     "engram_graph.models.facts": ("Draft", "Entity", "Fact", "Link", "Message"),
     "engram_graph.models.results": (
         "Added",
+        "Diff",
+        "DiffEntry",
         "Explanation",
         "FactHit",
         "Finding",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from engram_graph.errors import InputError
@@ -79,6 +80,43 @@ def instant(value: datetime | date | str, field: str = "date") -> datetime:
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day, tzinfo=UTC)
     raise InputError(f"{field} must be a datetime, a date or ISO text", field=field)
+
+
+def interval(value: object, field: str = "between") -> tuple[datetime, datetime]:
+    """A pair of moments as the closed-open interval [start, end), in UTC.
+
+    Args:
+        value: start and end, each in a form ``instant`` takes. A date as the end means that whole
+            day; a moment as the end is not in it any more.
+
+    Raises:
+        InputError: not two moments, or the end does not come after the start.
+    """
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+        raise InputError(
+            f"{field} must be a pair of moments",
+            hint=f'Such as {field}=("2024-01-01", "2024-06-30"): from and to, both days in it.',
+            field=field,
+        )
+    start, end = (instant(each, field) for each in value)
+    if _is_day(value[1]):
+        try:
+            end += timedelta(days=1)
+        except OverflowError:
+            raise InputError(f"{field} is out of range: {value[1]}", field=field) from None
+    if end <= start:
+        raise InputError(
+            f"{field} ends before it begins: {start.isoformat()}, {end.isoformat()}",
+            hint="Give the earlier moment first; the end itself is not in it, unless it is a date.",
+            field=field,
+        )
+    return start, end
+
+
+def _is_day(value: object) -> bool:
+    if isinstance(value, str):
+        return _DATE.fullmatch(value.strip()) is not None
+    return isinstance(value, date) and not isinstance(value, datetime)
 
 
 def relative_instant(text: str, said_at: datetime) -> datetime | None:

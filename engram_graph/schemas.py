@@ -6,35 +6,43 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from pydantic import BaseModel
 
 from engram_graph.models.decisions import Decision
 from engram_graph.models.entities import Merged, MergeSuggestion, Unmerged
-from engram_graph.models.export import ExportLine
-from engram_graph.models.facts import Draft, Entity, Fact, Message
-from engram_graph.models.results import Added, Explanation, Recall, Report, Timeline
-from engram_graph.models.upkeep import HygieneReport, ReembedReport
+from engram_graph.models.export import Exported, ExportLine
+from engram_graph.models.facts import Draft, Entity, Fact, Link, Message
+from engram_graph.models.results import (
+    Added,
+    Diff,
+    DiffEntry,
+    Explanation,
+    FactHit,
+    Finding,
+    Forgotten,
+    Imported,
+    NamespaceInfo,
+    Page,
+    Recall,
+    Report,
+    Scores,
+    Stats,
+    Timeline,
+    TurnHit,
+)
+from engram_graph.models.upkeep import Archived, HygieneReport, ReembedReport, SameAs
 
-RECORDS: dict[str, type[BaseModel]] = {
-    "added": Added,
-    "decision": Decision,
-    "draft": Draft,
-    "entity": Entity,
-    "explanation": Explanation,
-    "export_line": ExportLine,
-    "fact": Fact,
-    "hygiene_report": HygieneReport,
-    "merge_suggestion": MergeSuggestion,
-    "merged": Merged,
-    "message": Message,
-    "recall": Recall,
-    "reembed_report": ReembedReport,
-    "report": Report,
-    "timeline": Timeline,
-    "unmerged": Unmerged,
-}
+_PUBLIC: tuple[type[BaseModel], ...] = (
+    *(Added, Archived, Decision, Diff, DiffEntry, Draft, Entity, Explanation, Exported),
+    *(ExportLine, Fact, FactHit, Finding, Forgotten, HygieneReport, Imported, Link, Merged),
+    *(MergeSuggestion, Message, NamespaceInfo, Page, Recall, ReembedReport, Report, SameAs),
+    *(Scores, Stats, Timeline, TurnHit, Unmerged),
+)
+RECORDS = {re.sub("(?<=[a-z])(?=[A-Z])", "_", one.__name__).lower(): one for one in _PUBLIC}
+"""Every record that the package gives away, by the name of its file."""
 
 
 def render(record: type[BaseModel]) -> str:

@@ -232,7 +232,7 @@ class _Bench:
             query,
             mode="facts",
             limit=_LIMIT,
-            as_of=None,
+            within=None,
             token_budget=_TOKENS,
         )
 

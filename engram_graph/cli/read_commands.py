@@ -1,4 +1,4 @@
-"""``search``, ``facts``, ``history``, ``explain`` …: what the memory knows, and why."""
+"""``search``, ``facts``, ``history``, ``diff``, ``explain`` …: what the memory knows, and why."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 _PANEL = "Read"
 _Name = Annotated[str | None, typer.Option(metavar="NAME")]
+_Between = Annotated[
+    tuple[str, str] | None,
+    typer.Option(metavar="FROM TO", help="Only what was true at some time of it; both days in it."),
+]
 _AsOf = Annotated[str | None, typer.Option(metavar="DATE", help="Only what was true then.")]
 
 
@@ -23,6 +27,7 @@ def register(app: typer.Typer) -> None:
     command(app, "search", panel=_PANEL)(search)
     command(app, "facts", panel=_PANEL)(facts)
     command(app, "history", panel=_PANEL)(history)
+    command(app, "diff", panel=_PANEL)(diff)
     command(app, "explain", panel=_PANEL)(explain)
     command(app, "get", panel=_PANEL)(get)
     command(app, "namespaces", panel=_PANEL, scoped=False)(namespaces)
@@ -36,6 +41,7 @@ async def search(
     mode: Annotated[str, typer.Option(help="facts, turns or both.")] = "facts",
     limit: Annotated[int | None, typer.Option(help="Most items of each sort, 1 to 150.")] = None,
     as_of: _AsOf = None,
+    between: _Between = None,
     context_tokens: Annotated[
         int | None, typer.Option(metavar="N", help="Budget of the context, in tokens.")
     ] = None,
@@ -56,6 +62,7 @@ async def search(
             mode=mode,  # type: ignore[arg-type]  # checked by the client
             limit=limit,
             as_of=as_of,
+            between=between,
             context_tokens=context_tokens,
             wide=wide,
             lines=lines,  # type: ignore[arg-type]  # checked by the client
@@ -80,6 +87,7 @@ async def facts(
         bool | None, typer.Option("--open/--closed", help="Without an end, or with one.")
     ] = None,
     as_of: _AsOf = None,
+    between: _Between = None,
     known_at: Annotated[
         str | None, typer.Option(metavar="DATE", help="As the memory knew it then.")
     ] = None,
@@ -97,6 +105,7 @@ async def facts(
                 object=object,
                 open=open,
                 as_of=as_of,
+                between=between,
                 known_at=known_at,
                 limit=limit,
                 cursor=cursor,
@@ -131,6 +140,41 @@ async def history(
     from engram_graph.cli import show
 
     run.out.lines(show.timeline(found, memory.namespace or ""))
+
+
+async def diff(
+    run: Run,
+    start: Annotated[str, typer.Argument(metavar="FROM", help="A date or a moment.")],
+    end: Annotated[
+        str | None, typer.Argument(metavar="[TO]", help="A date: that whole day. Else now.")
+    ] = None,
+    clock: Annotated[
+        str, typer.Option(help="valid: in the world; recorded: in the memory.")
+    ] = "valid",
+    subject: _Name = None,
+    predicate: Annotated[str | None, typer.Option(metavar="RELATION")] = None,
+    limit: Annotated[int, typer.Option(help="Most changes, 1 to 100,000.")] = 1_000,
+) -> None:
+    """Show what changed between two dates: what began and ended, by what, and why."""
+    async with run.memory() as memory:
+        found = await memory.diff(
+            start,
+            end,
+            clock=clock,  # type: ignore[arg-type]  # checked by the client
+            subject=subject,
+            predicate=predicate,
+            limit=limit,
+        )
+    if run.json:
+        run.out.data(found)
+        return
+    from engram_graph.cli import show
+
+    run.out.lines(show.diff(found))
+    if not found.changes:
+        run.out.note("no changes")
+    if not found.complete:
+        run.out.note(f"these are the first {len(found.changes)}: raise --limit, or look at less")
 
 
 async def explain(

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from engram_graph.models.facts import Fact, Message
     from engram_graph.models.results import (
         Added,
+        Diff,
+        DiffEntry,
         Explanation,
         FactHit,
         Recall,
@@ -30,6 +32,18 @@ _ENDED = {
     "corrected": "corrected by hand",
     "stated": "ended as stated",
 }
+_HAPPENED = {
+    "began": "green",
+    "ended": "red",
+    "recorded": "green",
+    "closed": "red",
+    "moved": "yellow",
+    "reopened": "yellow",
+    "disputed": "yellow",
+    "archived": "dim",
+    "restored": "dim",
+}
+_BY = {"ended": "superseded by", "closed": "superseded by", "disputed": "disagrees with"}
 _MINUTE, _SECOND = timedelta(minutes=1), timedelta(seconds=1)
 
 
@@ -199,6 +213,40 @@ def successor(fact: Fact, among: Timeline) -> str:
     text = next((cut(each.text) for each in among.facts if each.id == newer), newer[:8])
     fulfilled = fact.closed_reason is not None and fact.closed_reason.value == "fulfilled"
     return f"  {'fulfilled' if fulfilled else 'superseded'} by: {text}"
+
+
+def diff(result: Diff) -> Iterator[Text]:
+    """The changes, a line each: when, what happened, to which fact, through what, and why."""
+    for each in result.changes:
+        style = _HAPPENED[each.kind]
+        line = Text(f"{moment(each.at):<17}  ", style="dim")
+        line.append(f"{each.kind:<8}  {cut(each.fact.text)}", style=style)
+        if notes := _notes(each):
+            line.append(f"  [{' · '.join(notes)}]", style=style)
+        if each.by_text is not None:
+            line.append(f"  {_BY.get(each.kind, 'through')}: {cut(each.by_text)}", style="dim")
+        line.append(f"  {each.fact.id}", style="dim")
+        yield line
+
+
+def _notes(each: DiffEntry) -> list[str]:
+    """Why a fact ended, on which day where ``at`` does not say it, and what was said of it."""
+    notes = []
+    if each.reason is not None:
+        notes.append(_ENDED[each.reason.value])
+    if each.kind == "recorded":
+        notes.append(_interval_of(each.fact.valid_from, each.valid_until_after))
+    elif each.kind == "closed":
+        notes.append(f"true until {moment(each.valid_until_after)}")
+    elif each.kind == "moved":
+        before, after = moment(each.valid_until_before), moment(each.valid_until_after)
+        notes.append(f"true until {after}, not {before}")
+    return [*notes, one_line(each.why)] if each.why else notes
+
+
+def _interval_of(start: datetime, end: datetime | None) -> str:
+    """Since when, and until when if it has an end."""
+    return f"from {moment(start)}" if end is None else f"{moment(start)} → {moment(end)}"
 
 
 def answer_line(fact: Fact, source: Message | None) -> Text:

@@ -10,13 +10,15 @@ from typing import Any, Literal
 
 from engram_graph import intake
 from engram_graph.client.base import Connection, Moment, fact_id
-from engram_graph.clock import instant
+from engram_graph.clock import instant, interval, now
 from engram_graph.errors import InputError
 from engram_graph.flows import doctor, explain, read
 from engram_graph.graph import history as graph_history
 from engram_graph.graph.read import get_fact, get_message
 from engram_graph.models.facts import Fact, Message
 from engram_graph.models.results import (
+    Clock,
+    Diff,
     Explanation,
     Lines,
     Mode,
@@ -29,12 +31,16 @@ from engram_graph.models.results import (
 )
 from engram_graph.rules.names import entity_key
 from engram_graph.rules.thresholds import DEFAULT as NUMBERS
+from engram_graph.rules.timeline import Span
 from engram_graph.rules.validate import clean_name, clean_query, clean_text
 from engram_graph.vocabulary import predicate as known_predicate
 
+Period = tuple[Moment, Moment]
+"""Start and end of a stretch of time, closed-open; a date as the end means that whole day."""
+
 
 class Reading(Connection):
-    """``search``, ``facts``, ``history``, ``explain`` and what belongs to them."""
+    """``search``, ``facts``, ``history``, ``diff``, ``explain`` and what belongs to them."""
 
     async def search(
         self,
@@ -44,6 +50,7 @@ class Reading(Connection):
         mode: Mode = "facts",
         limit: int | None = None,
         as_of: Moment | None = None,
+        between: Period | None = None,
         context_tokens: int | None = None,
         wide: bool = False,
         lines: Lines = "compact",
@@ -61,6 +68,9 @@ class Reading(Connection):
             limit: most items of each sort, 1 to 150; the setting ``shortlist`` by default, and 150
                 if ``wide``. Without a model, chains come on top.
             as_of: only what was true at that moment (turns: said by then).
+            between: only what was true at some moment of [start, end) (turns: said in it). A date
+                as the end means that whole day. Without either, a question that names a time
+                prefers facts true then (docs/searching.md).
             context_tokens: budget of ``context``, estimated.
             wide: look at 150 items and leave none out: all in the order of their relevance, and
                 nothing besides.
@@ -82,14 +92,14 @@ class Reading(Connection):
         tokens = intake.whole_number(
             context_tokens, self.settings.context_tokens, "context_tokens", 50, 1_000_000
         )
-        moment = instant(as_of, "as_of") if as_of is not None else None
+        within = _within(as_of, between)
         return await read.search(
             await self.open(),
             scope,
             query,
             mode=mode,
             limit=limit,
-            as_of=moment,
+            within=within,
             token_budget=tokens,
             shortlist=shortlist,
             wide=wide,
@@ -125,6 +135,7 @@ class Reading(Connection):
         object: str | None = None,  # noqa: A002
         open: bool | None = None,  # noqa: A002
         as_of: Moment | None = None,
+        between: Period | None = None,
         known_at: Moment | None = None,
         limit: int = 100,
         cursor: str | None = None,
@@ -134,6 +145,7 @@ class Reading(Connection):
         Args:
             open: True for those without an end, False for those with one.
             as_of: true at that moment. known_at: as the memory knew it then (inclusive).
+            between: true at some moment of [start, end); a date as the end means that whole day.
             cursor: of the page before.
         """
         scope = self._scope(namespace)
@@ -147,7 +159,7 @@ class Reading(Connection):
             predicate=known_predicate(predicate).name if predicate is not None else None,
             object_key=_key(object, "object"),
             open_only=open,
-            as_of=instant(as_of, "as_of") if as_of is not None else None,
+            within=_within(as_of, between),
             known_at=instant(known_at, "known_at") if known_at is not None else None,
             after=_read_cursor(cursor),
             limit=limit + 1,
@@ -176,6 +188,54 @@ class Reading(Connection):
         name = known_predicate(predicate).name if predicate is not None else None
         return await graph_history.timeline(
             (await self.open()).graph, scope, subject, entity_key(subject), name
+        )
+
+    async def diff(
+        self,
+        start: Moment,
+        end: Moment | None = None,
+        *,
+        clock: Clock = "valid",
+        namespace: str | None = None,
+        subject: str | None = None,
+        predicate: str | None = None,
+        limit: int = 1_000,
+    ) -> Diff:
+        """What changed in [start, end), oldest first.
+
+        What was forgotten is in no diff: it leaves no trace.
+
+        Args:
+            end: None means now; a date means that whole day.
+            clock: ``valid``: what began and ended in the world, as far as is known now.
+                ``recorded``: what the memory did: facts recorded, ended, reopened, disputed,
+                archived, restored.
+            limit: most changes, 1 to 100,000; ``complete`` is False when there are more.
+
+        Raises:
+            InputError: no such clock, or the end does not come after the start.
+        """
+        scope = self._scope(namespace)
+        if clock not in ("valid", "recorded"):
+            raise InputError(f"unknown clock: {clock!r}", hint="One of: valid, recorded")
+        limit = intake.whole_number(limit, 1_000, "limit", 1, 100_000)
+        first, until = interval((start, now() if end is None else end), "diff")
+        found = await graph_history.diff(
+            (await self.open()).graph,
+            scope,
+            Span.between(first, until),
+            clock=clock,
+            subject_key=_key(subject, "subject"),
+            predicate=known_predicate(predicate).name if predicate is not None else None,
+            limit=limit + 1,
+        )
+        return Diff(
+            namespace=scope,
+            start=first,
+            end=until,
+            clock=clock,
+            changes=tuple(found[:limit]),
+            complete=len(found) <= limit,
         )
 
     async def explain(self, fact: Fact | str, *, namespace: str | None = None) -> Explanation:
@@ -211,6 +271,16 @@ class Reading(Connection):
         """
         scope = None if everywhere else self._scope(namespace)
         return await doctor.check((await self.open()).graph, scope)
+
+
+def _within(as_of: Moment | None, between: Period | None) -> Span | None:
+    if between is None:
+        return None if as_of is None else Span.at(instant(as_of, "as_of"))
+    if as_of is not None:
+        raise InputError(
+            "as_of and between are two ways to say when", hint="Give one of them.", field="between"
+        )
+    return Span.between(*interval(between))
 
 
 def _key(name: str | None, field: Literal["subject", "object"]) -> str | None:

@@ -8,15 +8,24 @@ from datetime import datetime
 
 from engram_graph import clock
 from engram_graph.flows import shortlists
-from engram_graph.flows.judging import NOT_ASKED, Judgement, judge
+from engram_graph.flows.judging import judged
 from engram_graph.flows.runtime import Runtime
 from engram_graph.flows.selecting import Shown, Wanted, select_facts, select_turns
 from engram_graph.flows.shortlists import FactList
 from engram_graph.graph import read
-from engram_graph.models.decisions import Turn, total_cost
 from engram_graph.models.results import FactHit, Lines, Mode, Recall, TurnHit
 from engram_graph.rules import selection
-from engram_graph.rules.render import NOTHING, UNSURE, context_block, fact_line, turn_line
+from engram_graph.rules.render import (
+    NOTHING,
+    UNSURE,
+    Block,
+    context_block,
+    fact_line,
+    turn_line,
+)
+from engram_graph.rules.selection import Hit
+from engram_graph.rules.timeline import Span
+from engram_graph.rules.untold import untold
 
 _UNREAD = frozenset({"history", "neighbour"})  # came along; nobody looked for them
 
@@ -28,7 +37,7 @@ async def search(
     *,
     mode: Mode,
     limit: int,
-    as_of: datetime | None,
+    within: Span | None,
     token_budget: int,
     shortlist: int = 0,
     wide: bool = False,
@@ -37,74 +46,45 @@ async def search(
     """Find what bears on ``query``; see ``AsyncMemory.search``.
 
     Args:
+        within: only what was true at one of these moments.
         shortlist: items of each sort that a model judges, where that is more than ``limit``.
     """
-    asked, reason = await shortlists.ask(runtime, namespace, query, as_of, turns=mode != "facts")
+    asked, reason = await shortlists.ask(runtime, namespace, query, within, turns=mode != "facts")
     wanted = Wanted(asked, limit, wide)
-    look_at = limit if runtime.judge is None else max(limit, shortlist)
+    look_at = limit if runtime.reranker is None else max(limit, shortlist)
     found, turns = FactList([], frozenset()), list[TurnHit]()
     if mode != "turns":
         found = await shortlists.facts(runtime, asked, look_at)
     if mode != "facts":
         turns = await shortlists.turns(runtime, asked, look_at)
-    on_facts, on_turns = await _judged(runtime, wanted, found.hits[:look_at], turns)
-    judged_facts = selection.scored(found.hits[:look_at], on_facts.said.relevance)
-    turns = selection.scored(turns, on_turns.said.relevance)
-    sufficient = None if runtime.judge is None else selection.sufficient([*judged_facts, *turns])
-    shown = await select_facts(runtime, wanted, found, judged_facts, on_facts)
-    turns = select_turns(runtime, wanted, turns, on_turns)
+    looked_at = found.hits[:look_at]
+    said = await judged(runtime, namespace, query, looked_at, turns, relation=not wide)
+    shown = await select_facts(runtime, wanted, found, looked_at, said.facts)
+    turns = select_turns(runtime, wanted, turns, said.turns)
     now = clock.now()
     if mode == "both":
-        shown, turns = await _without_repeats(runtime, namespace, shown, turns, as_of or now)
-    facts = _with_lines(shown, lines, now, as_of)
+        moment = within.last if within else now
+        shown, turns = await _without_repeats(runtime, namespace, shown, turns, moment, lines)
+    facts = _with_lines(shown, lines, now, within)
     turns = [
         hit.model_copy(update={"line": turn_line(hit.message, lines)}) for hit in turns[:limit]
     ]
     _note(runtime, namespace, facts)
-    told = [hit.line for hit in facts] + [hit.line for hit in turns]
-    if sufficient is False:
-        told.insert(0, UNSURE if any(told) else NOTHING)
-    judgements = (on_facts, on_turns)
+    facts, turns, context = await _in_context(runtime, facts, turns, said.sufficient, token_budget)
     return Recall(
         query=query,
         namespace=namespace,
         mode=mode,
         facts=tuple(facts),
         turns=tuple(turns),
-        context=context_block(told, token_budget),
-        sufficient=sufficient,
-        degraded=tuple(
-            dict.fromkeys(
-                [
-                    *([reason] if reason else []),
-                    *(why for each in judgements for why in each.degraded),
-                ]
-            )
-        ),
-        cost_usd=total_cost(each.cost_usd for each in judgements),
-        latency_ms=max(each.latency_ms for each in judgements),
+        context=context.text,
+        context_tokens=context.tokens,
+        counted_by=runtime.counted_by,
+        sufficient=said.sufficient,
+        degraded=(*([reason] if reason else []), *said.degraded),
+        cost_usd=said.cost_usd,
+        latency_ms=said.latency_ms,
     )
-
-
-async def _judged(
-    runtime: Runtime,
-    wanted: Wanted,
-    facts: Sequence[FactHit],
-    turns: Sequence[TurnHit],
-) -> tuple[Judgement, Judgement]:
-    """What the runtime's judge says of both shortlists, asked at once."""
-    judge_of, numbers = runtime.judge, runtime.method.thresholds
-    if judge_of is None:
-        return NOT_ASKED, NOT_ASKED
-    text, namespace = wanted.query.text, wanted.query.namespace
-    ids = [hit.message.id for hit in turns]
-    before = await read.turns_before(runtime.graph, namespace, ids)
-    items = [Turn(hit.message, before.get(hit.message.id)) for hit in turns]
-    on_facts, on_turns = await asyncio.gather(
-        judge(judge_of, text, [hit.fact for hit in facts], numbers, relation=not wanted.wide),
-        judge(judge_of, text, items, numbers),
-    )
-    return on_facts, on_turns
 
 
 async def _without_repeats(
@@ -113,21 +93,47 @@ async def _without_repeats(
     facts: list[Shown],
     turns: list[TurnHit],
     moment: datetime,
+    form: Lines,
 ) -> tuple[list[Shown], list[TurnHit]]:
     """Facts that hold first, then the turns that carry what the facts lack."""
     told = [fact for each in facts for fact in (each.hit.fact, *each.same)]
     sources = await read.sources_of(runtime.graph, namespace, [fact.id for fact in told])
     return (
         sorted(facts, key=lambda each: not selection.lasts(each.hit.fact, moment)),
-        selection.untold(turns, told, sources),
+        untold(turns, told, sources, quoted=form in ("compact", "full")),
     )
 
 
+async def _in_context(
+    runtime: Runtime,
+    facts: list[FactHit],
+    turns: list[TurnHit],
+    sufficient: bool | None,
+    budget: int,
+) -> tuple[list[FactHit], list[TurnHit], Block]:
+    """The hits with what of them stands in the context, and that."""
+    told = [hit.line for hit in facts] + [hit.line for hit in turns]
+    notice = [UNSURE if any(told) else NOTHING] if sufficient is False else []
+    # In a thread: to load a vocabulary takes a quarter of a second, to count long turns some time.
+    block = await asyncio.to_thread(context_block, [*notice, *told], budget, runtime.count)
+    lines = block.lines[len(notice) :]
+    return (
+        [_placed(hit, line) for hit, line in zip(facts, lines, strict=False)],
+        [_placed(hit, line) for hit, line in zip(turns, lines[len(facts) :], strict=True)],
+        block,
+    )
+
+
+def _placed(hit: Hit, line: str) -> Hit:
+    """A hit with its line as it stands in the context, if it does."""
+    return hit.model_copy(update={"line": line, "shown": True}) if line else hit
+
+
 def _with_lines(
-    facts: Sequence[Shown], form: Lines, now: datetime, as_of: datetime | None
+    facts: Sequence[Shown], form: Lines, now: datetime, within: Span | None
 ) -> list[FactHit]:
-    # Without dates a line cannot say when it was true: it is shown if it was so at the moment.
-    moment = as_of if as_of is not None and form == "nodates" else now
+    # Without dates a line cannot say when it was true: it is shown if it was so at the time.
+    moment = within.first if within is not None and form == "nodates" else now
     return [
         each.hit.model_copy(
             update={"line": fact_line(each.hit.fact, now=moment, form=form, also=each.same)}

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engram_graph.flows.judging import Judgement
 from engram_graph.flows.runtime import Runtime
 from engram_graph.flows.shortlists import FactList, Query
 from engram_graph.graph import read
 from engram_graph.models.facts import Fact
+from engram_graph.models.ranking import Ranking
 from engram_graph.models.results import FactHit, Scores, TurnHit
 from engram_graph.rules import selection
 
@@ -36,36 +36,39 @@ async def select_facts(
     runtime: Runtime,
     wanted: Wanted,
     found: FactList,
-    judged: Sequence[FactHit],
-    judgement: Judgement,
+    looked_at: Sequence[FactHit],
+    ranking: Ranking | None,
 ) -> list[Shown]:
     """The facts to show, in order.
 
     Args:
-        judged: those of ``found`` that were put to a model, with what it said.
+        looked_at: those of ``found`` that were put to a reranker.
+        ranking: what it said; None when there is none.
     """
     query, numbers = wanted.query, runtime.method.thresholds
-    weigh = selection.weight(query.as_of)
-    if not judgement.counts:
+    weigh = selection.weight(query.about)
+    if ranking is None or not ranking.counts:
         hits = selection.unjudged(found.hits, weigh, wanted.limit)
         if not wanted.wide:
             behind = await _behind(runtime, query, hits, found.chained, {})
-            hits = selection.with_history(hits, behind)
+            # Of a time named, each value counts by itself; else the older ones follow the newest.
+            hits = selection.with_history(hits, behind, chosen=bool(query.named))
         return [Shown(hit) for hit in hits]
+    judged = selection.scored(looked_at, ranking)
     if wanted.wide:
-        return [Shown(hit) for hit in selection.ranked(judged, numbers)[: wanted.limit]]
-    kept = selection.kept(judged, weigh, numbers)
-    hits = [*kept, *selection.floor(judged, numbers)]
+        return [Shown(hit) for hit in selection.ranked(judged, ranking, numbers)[: wanted.limit]]
+    kept = selection.kept(judged, ranking, weigh, numbers)
+    hits = [*kept, *selection.floor(judged, ranking, numbers)]
     chained = found.chained
     own = {hit.fact.id: hit.scores for hit in judged}
-    if judgement.said.relation is not None:
+    if ranking.relation is not None:
         pulled = await read.facts_of_predicate(
             runtime.graph,
             query.namespace,
-            judgement.said.relation,
+            ranking.relation,
             query.vector,
             numbers.pull,
-            query.as_of,
+            query.within,
         )
         hits = selection.added(hits, (_along(row, "relation", own) for row in pulled))
         chained |= {row.fact.id for row in pulled if row.chained}
@@ -78,7 +81,7 @@ async def select_facts(
         known=[hit.fact.id for hit in hits],
         hub=numbers.hub,
         limit=numbers.neighbours,
-        as_of=query.as_of,
+        within=query.within,
     )
     hits += [_along(row, "neighbour", own) for row in around]
     links = await read.same_among(runtime.graph, query.namespace, [hit.fact.id for hit in hits])
@@ -86,16 +89,18 @@ async def select_facts(
 
 
 def select_turns(
-    runtime: Runtime, wanted: Wanted, turns: Sequence[TurnHit], judgement: Judgement
+    runtime: Runtime, wanted: Wanted, turns: Sequence[TurnHit], ranking: Ranking | None
 ) -> list[TurnHit]:
     """The turns to show, in order; there may be more than wanted."""
     numbers = runtime.method.thresholds
-    if not judgement.counts:
+    if ranking is None or not ranking.counts:
         return list(turns)
+    turns = selection.scored(turns, ranking)
     if wanted.wide:
-        return selection.ranked(turns, numbers)
-    weigh = selection.weight(wanted.query.as_of)
-    return [*selection.kept(turns, weigh, numbers), *selection.floor(turns, numbers)]
+        return selection.ranked(turns, ranking, numbers)
+    weigh = selection.weight(wanted.query.about)
+    kept = selection.kept(turns, ranking, weigh, numbers)
+    return [*kept, *selection.floor(turns, ranking, numbers)]
 
 
 def _along(
@@ -114,7 +119,7 @@ async def _behind(
     own: Mapping[str, Scores],
 ) -> dict[str, list[FactHit]]:
     """Id → the supersedes chain behind it. In a look back in time there is none."""
-    if query.as_of is not None:
+    if query.within is not None:
         return {}
     ids = [hit.fact.id for hit in hits if hit.fact.id in chained]
     behind: dict[str, list[FactHit]] = {}

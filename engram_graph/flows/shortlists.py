@@ -5,8 +5,9 @@ Each is an ordered list of hits with its score parts; selection asks nothing els
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import read
@@ -14,9 +15,11 @@ from engram_graph.graph.read import TurnRow
 from engram_graph.models.facts import Vector
 from engram_graph.models.results import FactHit, TurnHit
 from engram_graph.rules.cues import without_names
-from engram_graph.rules.fusion import fuse
+from engram_graph.rules.fusion import EQUAL, dated, fuse
 from engram_graph.rules.text import lucene_query, namespace_key
-from engram_graph.rules.turns import rank
+from engram_graph.rules.timeline import Span
+from engram_graph.rules.times import hull, named_times, rival, true_then
+from engram_graph.rules.turns import WEIGHTS, rank
 
 POOL = 60
 """Turns found by each index, at least: the order of turns is fitted on pools of this size."""
@@ -29,7 +32,9 @@ class Query:
     Attributes:
         content: vector of the question without speakers' names; the same one if it names none.
         lucene: full-text query, the namespace in it; None when it has no word.
-        as_of: only what was true at that moment (turns: said by then).
+        within: only what was true at one of these moments (turns: said in that stretch; by then,
+            if it is one moment).
+        named: the times the question names; none while ``within`` says what is asked about.
     """
 
     text: str
@@ -37,7 +42,13 @@ class Query:
     vector: Vector | None
     content: Vector | None
     lucene: str | None
-    as_of: datetime | None
+    within: Span | None
+    named: tuple[Span, ...] = ()
+
+    @property
+    def about(self) -> Span | None:
+        """The time asked about, given or named."""
+        return self.within or hull(self.named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +60,7 @@ class FactList:
 
 
 async def ask(
-    runtime: Runtime, namespace: str, text: str, as_of: datetime | None, *, turns: bool = True
+    runtime: Runtime, namespace: str, text: str, within: Span | None, *, turns: bool = True
 ) -> tuple[Query, str | None]:
     """The question with its vectors, and why there are none.
 
@@ -61,21 +72,35 @@ async def ask(
         bare = without_names(text, await runtime.speakers.of(namespace))
     vectors, reason = await runtime.embed([text] if bare == text else [text, bare], query=True)
     lucene = lucene_query(text, namespace_key(namespace))
-    return Query(text, namespace, vectors[0], vectors[-1], lucene, as_of), reason
+    named = named_times(text) if within is None and "date" not in runtime.without else ()
+    return Query(text, namespace, vectors[0], vectors[-1], lucene, within, named), reason
 
 
 async def facts(runtime: Runtime, query: Query, limit: int) -> FactList:
-    """Up to ``limit`` facts by vector and as many by full text, in their fused order."""
-    rows = await read.shortlist_facts(
-        runtime.graph, query.namespace, query.vector, query.lucene, limit, query.as_of
+    """Up to ``limit`` facts by vector and as many by full text, in their fused order.
+
+    A question that names a time also finds as many of those true then, and prefers them.
+    """
+    lists = await asyncio.gather(
+        *(
+            read.shortlist_facts(
+                runtime.graph, query.namespace, query.vector, query.lucene, limit, within
+            )
+            for within in ([None, hull(query.named)] if query.named else [query.within])
+        )
     )
-    by_id = {row.fact.id: row for row in rows if not row.fact.never_held}
+    by_id = {row.fact.id: row for rows in lists for row in rows if not row.fact.never_held}
     order = fuse(
         {
             "vector": {each: r.vector for each, r in by_id.items() if r.vector is not None},
             "text": {each: r.text for each, r in by_id.items() if r.text is not None},
-        }
+        },
+        _kept(runtime, EQUAL),
     )
+    if query.named:
+        found = {each: row.fact for each, row in by_id.items()}
+        then = {each: true_then(fact, query.named) for each, fact in found.items()}
+        order = dated(order, then, {each: key for each, f in found.items() if (key := rival(f))})
     hits = [
         FactHit(fact=by_id[each].fact, scores=scores, successor=by_id[each].successor)
         for each, scores in order
@@ -85,6 +110,7 @@ async def facts(runtime: Runtime, query: Query, limit: int) -> FactList:
 
 async def pool(runtime: Runtime, query: Query, limit: int) -> list[TurnRow]:
     """The turns among which the best ``limit`` are looked for."""
+    within = query.within
     return await read.shortlist_turns(
         runtime.graph,
         query.namespace,
@@ -92,14 +118,15 @@ async def pool(runtime: Runtime, query: Query, limit: int) -> list[TurnRow]:
         query.content,
         query.lucene,
         max(POOL, 2 * limit),
-        query.as_of,
+        said_from=within.first if within and within.first < within.last else None,
+        said_by=within.last if within else None,
     )
 
 
 async def turns(runtime: Runtime, query: Query, limit: int) -> list[TurnHit]:
     """Up to ``limit`` turns, best first."""
     rows = {row.turn.id: row for row in await pool(runtime, query, limit)}
-    order = rank(query.text, [row.turn for row in rows.values()], limit)
+    order = rank(query.text, [row.turn for row in rows.values()], limit, _kept(runtime, WEIGHTS))
     return [
         TurnHit(
             message=rows[each].message,
@@ -107,3 +134,7 @@ async def turns(runtime: Runtime, query: Query, limit: int) -> list[TurnHit]:
         )
         for each, scores in order
     ]
+
+
+def _kept(runtime: Runtime, weights: Mapping[str, float]) -> dict[str, float]:
+    return {part: weight for part, weight in weights.items() if part not in runtime.without}

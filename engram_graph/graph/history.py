@@ -9,9 +9,18 @@ from typing import Any
 from engram_graph.graph import records
 from engram_graph.graph.driver import Graph, Tx
 from engram_graph.graph.queries import load
+from engram_graph.graph.read import ends
 from engram_graph.models.facts import Fact
-from engram_graph.models.results import Explanation, NamespaceInfo, Stats, Timeline
+from engram_graph.models.results import (
+    Clock,
+    DiffEntry,
+    Explanation,
+    NamespaceInfo,
+    Stats,
+    Timeline,
+)
 from engram_graph.rules.story import needed_facts
+from engram_graph.rules.timeline import Span
 
 
 async def facts(
@@ -22,18 +31,22 @@ async def facts(
     predicate: str | None = None,
     object_key: str | None = None,
     open_only: bool | None = None,
-    as_of: datetime | None = None,
+    within: Span | None = None,
     known_at: datetime | None = None,
     after: tuple[datetime, str] | None = None,
     limit: int = 100,
 ) -> list[Fact]:
-    """Facts in recording order, after the (recorded_at, id) of the last one seen."""
+    """Facts in recording order, after the (recorded_at, id) of the last one seen.
+
+    Args:
+        within: only those true at one of its moments. known_at: as the memory knew it then.
+    """
     params: dict[str, Any] = {
         "namespace": namespace,
         "predicate": predicate,
         "object_key": object_key,
         "open": open_only,
-        "as_of": as_of,
+        **ends(within),
         "known_at": known_at,
         "after": after[0] if after else None,
         "after_id": after[1] if after else None,
@@ -64,6 +77,37 @@ async def timeline(
         predicate=predicate,
         facts=tuple(found),
         links=tuple(records.link(link) for row in rows for link in row["links"]),
+    )
+
+
+async def diff(
+    graph: Graph,
+    namespace: str,
+    within: Span,
+    *,
+    clock: Clock,
+    subject_key: str | None,
+    predicate: str | None,
+    limit: int,
+) -> list[DiffEntry]:
+    """The first ``limit`` changes of a stretch of time, by one of the clocks."""
+    rows = await graph.read(
+        load("history")[f"diff_{clock}"],
+        namespace=namespace,
+        subject_key=subject_key,
+        predicate=predicate,
+        limit=limit,
+        **ends(within),
+    )
+    return [_entry(row) for row in rows]
+
+
+def _entry(row: records.Row) -> DiffEntry:
+    plain = records.native({name: row[name] for name in row if name != "fact"})
+    by = plain.pop("by") or {}
+    why = plain.pop("why") or ""
+    return DiffEntry(
+        **plain, fact=records.fact(row["fact"]), why=why, by=by.get("id"), by_text=by.get("text")
     )
 
 

@@ -14,9 +14,10 @@ from engram_graph.graph.queries import load
 from engram_graph.graph.surroundings import candidate
 from engram_graph.models.facts import Fact, Message, Vector
 from engram_graph.rules.situation import Candidate
+from engram_graph.rules.timeline import Span
 from engram_graph.rules.turns import PoolTurn
 
-_TEXT_AS_OF = 10  # full text cannot filter by date: ask for more, most were true at other times
+_TEXT_WITHIN = 10  # full text cannot filter by date: ask for more, most were true at other times
 _PREDICATE_SCAN = 500  # of the nearest facts, and of those of a predicate, that are compared
 _MOST = 2000  # places asked for, however many of them archived facts take
 _SPEAKER_SCAN = 10_000  # messages that are looked at for their speakers
@@ -78,16 +79,16 @@ async def shortlist_facts(
     embedding: Vector | None,
     lucene: str | None,
     limit: int,
-    as_of: datetime | None = None,
+    within: Span | None = None,
 ) -> list[FactRow]:
     """``limit`` facts by vector and as many by full text, each once, as far as there are so many.
 
     Archived facts are not among them, and take nobody's place: while they do in the indexes, more
-    are asked for. With ``as_of`` only facts true then.
+    are asked for. With ``within`` only facts true at one of its moments.
     """
     wanted = limit
     while True:
-        rows = await _shortlist(graph, namespace, embedding, lucene, wanted, as_of)
+        rows = await _shortlist(graph, namespace, embedding, lucene, wanted, within)
         found = [row for row in rows if row["fact"] is not None]
         archived = len(rows) - len(found)
         # Fewer rows than one part may give: both parts have given all they have.
@@ -109,17 +110,25 @@ async def _shortlist(
     embedding: Vector | None,
     lucene: str | None,
     limit: int,
-    as_of: datetime | None,
+    within: Span | None,
 ) -> list[dict[str, Any]]:
     params = {"namespace": namespace, "embedding": embedding, "lucene": lucene, "limit": limit}
-    if as_of is None:
+    if within is None:
         return await graph.read(load("read")["shortlist_facts"], **params)
     return await graph.read(
-        load("read")["shortlist_facts_as_of"],
-        as_of=as_of,
-        text_limit=_TEXT_AS_OF * limit,
+        load("read")["shortlist_facts_within"],
+        text_limit=_TEXT_WITHIN * limit,
+        **ends(within),
         **params,
     )
+
+
+def ends(within: Span | None) -> dict[str, datetime | None]:
+    """A stretch of time as parameters."""
+    return {
+        "first": within.first if within else None,
+        "last": within.last if within else None,
+    }
 
 
 async def shortlist_turns(
@@ -129,11 +138,14 @@ async def shortlist_turns(
     content: Vector | None,
     lucene: str | None,
     limit: int,
-    as_of: datetime | None = None,
+    *,
+    said_from: datetime | None = None,
+    said_by: datetime | None = None,
 ) -> list[TurnRow]:
     """Up to ``limit`` messages by vector, as many by full text, and the turns next to those.
 
     Args:
+        said_from, said_by: of these only what was said then, both moments in it.
         embedding: of the question as asked. content: of the question without speakers' names.
     """
     rows = await graph.read(
@@ -143,7 +155,8 @@ async def shortlist_turns(
         content=content,
         lucene=lucene,
         limit=limit,
-        as_of=as_of,
+        said_from=said_from,
+        said_by=said_by,
     )
     return [_turn_row(row, namespace) for row in rows[0]["turns"]]
 
@@ -188,9 +201,9 @@ async def facts_of_predicate(
     predicate: str,
     embedding: Vector | None,
     limit: int,
-    as_of: datetime | None = None,
+    within: Span | None = None,
 ) -> list[FactRow]:
-    """Up to ``limit`` open facts of a predicate (or those true then), the nearest first."""
+    """Up to ``limit`` open facts of a predicate (or those true ``within``), the nearest first."""
     rows = await graph.read(
         load("read")["facts_of_predicate"],
         namespace=namespace,
@@ -198,7 +211,7 @@ async def facts_of_predicate(
         embedding=embedding,
         scan=_PREDICATE_SCAN,
         limit=limit,
-        as_of=as_of,
+        **ends(within),
     )
     return [_fact_row(row) for row in rows]
 
@@ -211,7 +224,7 @@ async def neighbours(
     known: Sequence[str],
     hub: int,
     limit: int,
-    as_of: datetime | None = None,
+    within: Span | None = None,
 ) -> list[FactRow]:
     """Facts one hop from the objects of ``ids``, without those ``known``; ended ones too.
 
@@ -226,7 +239,7 @@ async def neighbours(
         known=list(known),
         hub=hub,
         limit=limit,
-        as_of=as_of,
+        **ends(within),
     )
     return [_fact_row(row) for row in rows]
 
@@ -239,12 +252,14 @@ async def same_among(graph: Graph, namespace: str, ids: Sequence[str]) -> list[t
     return [(row["one"], row["other"]) for row in rows]
 
 
-async def sources_of(graph: Graph, namespace: str, ids: Sequence[str]) -> frozenset[str]:
-    """Ids of the messages that state any of the facts ``ids``."""
+async def sources_of(
+    graph: Graph, namespace: str, ids: Sequence[str]
+) -> dict[str, frozenset[str]]:
+    """Id of each message that states any of the facts ``ids`` → those of them that it states."""
     if not ids:
-        return frozenset()
+        return {}
     rows = await graph.read(load("read")["sources_of"], namespace=namespace, ids=list(ids))
-    return frozenset(row["id"] for row in rows)
+    return {row["id"]: frozenset(row["facts"]) for row in rows}
 
 
 async def turns_before(graph: Graph, namespace: str, ids: Sequence[str]) -> dict[str, Message]:

@@ -10,9 +10,11 @@ from pydantic import Field
 from engram_graph.models.decisions import Decision
 from engram_graph.models.facts import Fact, Link, Message, Record
 from engram_graph.models.story import Step
+from engram_graph.vocabulary import ClosedReason
 
 Mode = Literal["facts", "turns", "both"]
 Lines = Literal["compact", "full", "lean", "nodates"]
+Clock = Literal["valid", "recorded"]
 
 
 class Added(Record):
@@ -76,9 +78,12 @@ class Scores(Record):
     Attributes:
         vector: cosine similarity in [-1, 1]. text: BM25, unbounded. window (turns): the best cosine
             within two turns, its own included, with the question without speakers' names.
-        fused: the order's score in (0, 1]. relevance: the decider's, when it was asked.
+        fused: the order's score in (0, 1]. relevance: the decider's probability that it helps.
+        rerank: another reranker's number: a cross-encoder's score in (0, 1), or 1 / place in a
+            language model's order and 0 where it saw no use.
         parts (turns): name → what that part added to the sum that ``fused`` grows with;
-            docs/retrieval.md says what each is.
+            docs/retrieval.md says what each is. Facts have ``date``, and only for a question that
+            names a time: what it added to ``fused``.
     """
 
     vector: float | None = None
@@ -86,6 +91,7 @@ class Scores(Record):
     window: float | None = None
     fused: float = 0.0
     relevance: float | None = None
+    rerank: float | None = None
     parts: dict[str, float] = Field(default_factory=dict)
 
 
@@ -100,7 +106,9 @@ class FactHit(Record):
         successor: id of the fact that superseded this one, if any.
         also: ids of facts that say the same (SAME_AS) and stand behind this one; ``scores`` and
             ``why`` are those of the first found of them.
-        line: as it stands in ``Recall.context``; empty where it has no place there.
+        line: the fact in the form asked for; empty where that form has none for it.
+        shown: whether the line stands in ``Recall.context``, as it is here. What did not fit there
+            is a hit all the same.
     """
 
     fact: Fact
@@ -109,25 +117,31 @@ class FactHit(Record):
     successor: str | None = None
     also: tuple[str, ...] = ()
     line: str = ""
+    shown: bool = False
 
 
 class TurnHit(Record):
-    """A message found. ``why`` and ``line`` as of a fact."""
+    """A message found. ``why``, ``line`` and ``shown`` as of a fact."""
 
     message: Message
     scores: Scores
     why: Literal["shortlist", "floor"] = "shortlist"
     line: str = ""
+    shown: bool = False
 
 
 class Recall(Record):
     """The answer to a search.
 
     Attributes:
-        context: lines for a prompt, marked as data, within the token budget.
+        context: lines for a prompt, marked as data, within the token budget: those of the hits
+            that are ``shown``, in their order. Of a first line that is longer than the budget its
+            beginning.
+        context_tokens: of ``context``, as counted by ``counted_by``: ``o200k_base`` (the extra
+            ``tokens``) or ``estimate``.
         sufficient: whether a model saw something in it that helps to answer. False: it judged all
             that was found, and nothing does; ``context`` then begins by saying so. None: nobody
-            judged, or not all of it.
+            judged, not all of it, or a cross-encoder did, whose scores do not tell.
         degraded: what fell back, in words (``embedder: none installed, full text only``).
         cost_usd, latency_ms: of the model that judged; 0 when none did. A cost may be unknown.
     """
@@ -138,6 +152,8 @@ class Recall(Record):
     facts: tuple[FactHit, ...] = ()
     turns: tuple[TurnHit, ...] = ()
     context: str = ""
+    context_tokens: int = 0
+    counted_by: str = "estimate"
     sufficient: bool | None = None
     degraded: tuple[str, ...] = ()
     cost_usd: float | None = 0.0
@@ -154,6 +170,59 @@ class Timeline(Record):
     predicate: str | None
     facts: tuple[Fact, ...] = ()
     links: tuple[Link, ...] = ()
+
+
+class DiffEntry(Record):
+    """One change.
+
+    Attributes:
+        kind: by the clock ``valid``: ``began``, ``ended``. By ``recorded``: ``recorded`` (a new
+            fact); ``closed``, ``moved``, ``reopened`` (an end set, moved, taken away);
+            ``disputed``; ``archived``, ``restored`` (whether search gives it).
+        at: when, on that clock.
+        fact: by ``valid`` as it is known now; by ``recorded`` with the end it had at the end of
+            the time looked at.
+        by, by_text: the fact that superseded it, that its end came of, or that it disagrees with.
+        reason: why it has an end (None: it has none). why: in words, where there are any.
+        valid_until_before, valid_until_after: its end before and after the change; of ``recorded``
+            the end it came with.
+    """
+
+    kind: Literal[
+        "began",
+        "ended",
+        "recorded",
+        "closed",
+        "moved",
+        "reopened",
+        "disputed",
+        "archived",
+        "restored",
+    ]
+    at: datetime
+    fact: Fact
+    by: str | None = None
+    by_text: str | None = None
+    reason: ClosedReason | None = None
+    why: str = ""
+    valid_until_before: datetime | None = None
+    valid_until_after: datetime | None = None
+
+
+class Diff(Record):
+    """What changed in [start, end), oldest first.
+
+    Attributes:
+        clock: ``valid``: in the world, as far as is known now. ``recorded``: in the memory.
+        complete: whether these are all; else they are the first of more.
+    """
+
+    namespace: str
+    start: datetime
+    end: datetime
+    clock: Clock
+    changes: tuple[DiffEntry, ...] = ()
+    complete: bool = True
 
 
 class Page(Record):

@@ -1,6 +1,7 @@
 """What a question names besides its words: speakers, days and months, a wish for a date. Pure.
 
 Dates and time expressions are read in English and in ISO form; elsewhere they are simply not seen.
+The times a question names for facts are in ``times``.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _NAMED_DATE = re.compile(
     rf"(?:(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b({_MONTH})\b"
     r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b(?!\d))?,?(?:\s+(\d{4}))?"
 )
-_ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})(?:-(\d{2}))?\b")
+_ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d{2})(?:-(\d{2}))?(?!\d)")
 _MAY = re.compile(r"\b(?:in|of|since|during|last|this) may\b")  # else it is the verb
 _AFTER, _BEFORE = (28, 7), (7, 3)  # days at most, days by which it halves
 

@@ -3,19 +3,24 @@
 Each part is stretched to [FLOOR, 1] over what it found, and the weighted mean is the fused score.
 Stretching makes cosine and BM25 comparable, and drops whatever constant a part adds to every score
 (the namespace clause of a full-text query does). Chosen on LoCoMo over reciprocal ranks and over
-dividing by the maximum.
+dividing by the maximum. A question that names a time adds one more part: ``dated``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
 from engram_graph.models.results import Scores
 
 FLOOR = 0.1
 """What the worst item of a part gets: having been found at all is worth more than nothing."""
 EQUAL: Mapping[str, float] = {"vector": 1.0, "text": 1.0}
+
+DATE = 1.0
+"""What a fact that was true at the time named gains over one that was not: so much once more."""
+PARTS = (*EQUAL, "date")
+"""All parts of the order of facts."""
 
 Parts = Mapping[str, Mapping[str, float]]
 
@@ -53,6 +58,53 @@ def fuse(parts: Parts, weights: Mapping[str, float] = EQUAL) -> list[tuple[str, 
         )
         for each in order
     ]
+
+
+def dated(
+    order: Sequence[tuple[str, Scores]],
+    then: Mapping[str, float],
+    rivals: Mapping[str, Hashable],
+    weight: float = DATE,
+) -> list[tuple[str, Scores]]:
+    """The order for a question that names a time: facts that were true then gain.
+
+    Nothing is left out, and what was not true then keeps its order. Of a relation that has one
+    value at a time, the value of then stands where the best of all its values stood: they differ
+    in time alone, and likeness to the question says nothing about that. The rest of the gain is a
+    factor, so that what has nothing to do with the question stays behind.
+
+    Args:
+        then: id → how well it fits the time named, in [0, 1]; 0 for what is missing.
+        rivals: id → its subject and relation, where that has one value at a time.
+        weight: of the part; 0 switches it off.
+
+    Returns:
+        (id, scores) with ``parts["date"]``: what it added to ``fused``, which stays in (0, 1].
+
+    Raises:
+        ValueError: a weight that is negative or not finite.
+    """
+    if not math.isfinite(weight) or weight < 0:
+        raise ValueError("weights are finite and not negative")
+    if weight == 0 or not any(then.get(each, 0.0) > 0 for each, _ in order):
+        return list(order)
+    best: dict[Hashable, float] = {}
+    for each, scores in order:
+        if each in rivals:
+            best[rivals[each]] = max(best.get(rivals[each], 0.0), scores.fused)
+    found = []
+    for each, scores in order:
+        fit = then.get(each, 0.0)
+        likeness = scores.fused
+        if each in rivals:
+            likeness += fit * (best[rivals[each]] - likeness)
+        plain = scores.fused / (1 + weight)
+        gain = likeness * (1 + weight * fit) / (1 + weight) - plain
+        fused = min(plain + gain, 1.0)
+        changed = {"fused": fused, "parts": {**scores.parts, "date": fused - plain}}
+        found.append((scores.fused, each, scores.model_copy(update=changed)))
+    found.sort(key=lambda row: (-row[2].fused, -row[0], row[1]))
+    return [(each, scores) for _, each, scores in found]
 
 
 def weighted(parts: Parts, weights: Mapping[str, float] = EQUAL) -> dict[str, float]:

@@ -2,41 +2,24 @@
 
 What comes in is a shortlist: hits in their own (hybrid) order, whatever made it. What goes out are
 hits again, each with the reason it is there. Without a model the order is that of the shortlist
-weighed with belief; with one its judgement decides, and the shortlist's order is the safety net.
+weighed with belief; with one its ranking decides, and the shortlist's order is the safety net.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
-from engram_graph.models.decisions import Answer, Reply
 from engram_graph.models.facts import Fact
-from engram_graph.models.results import FactHit, Scores, TurnHit
-from engram_graph.rules import questions as ask
-from engram_graph.rules.answers import usable
-from engram_graph.rules.names import normal_text
+from engram_graph.models.ranking import Ranking
+from engram_graph.models.results import FactHit, TurnHit
+from engram_graph.rules.ranking import helps
 from engram_graph.rules.thresholds import DEFAULT, Thresholds
+from engram_graph.rules.timeline import Span
 
 Hit = TypeVar("Hit", FactHit, TurnHit)
 Weight = Callable[[FactHit | TurnHit], float]
-NONE = "none"
-"""The option of ``query_relation`` that names no relation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What a model said about a shortlist.
-
-    Attributes:
-        relevance: id → probability that it helps; without those it gave no usable answer on.
-        relation: the predicate that the question asks about, if it is sure of one.
-    """
-
-    relevance: Mapping[str, float] = field(default_factory=dict)
-    relation: str | None = None
 
 
 def item_id(hit: FactHit | TurnHit) -> str:
@@ -44,54 +27,39 @@ def item_id(hit: FactHit | TurnHit) -> str:
     return hit.fact.id if isinstance(hit, FactHit) else hit.message.id
 
 
-def weight(as_of: datetime | None) -> Weight:
+def weight(about: Span | None) -> Weight:
     """How much of a hit's score counts: a fact's belief, all of a message's.
 
-    What closed a fact says nothing against its own interval: looked at from within, it counts full.
+    What closed a fact says nothing against its own interval: asked about from within, it counts
+    whole.
+
+    Args:
+        about: the time asked about.
     """
 
     def of(hit: FactHit | TurnHit) -> float:
-        if isinstance(hit, TurnHit) or (as_of is not None and not hit.fact.open):
+        if isinstance(hit, TurnHit) or _within(hit.fact, about):
             return 1.0
         return hit.fact.belief
 
     return of
 
 
-def judged(replies: Iterable[Reply], numbers: Thresholds = DEFAULT) -> Judged:
-    """What the answers of one or several requests about one shortlist say."""
-    relevance: dict[str, float] = {}
-    relation: str | None = None
-    for reply in replies:
-        for key, answer in reply.answers.items():
-            name, _, item = key.partition(":")
-            if not usable(answer):
-                continue
-            if name == ask.RELEVANT:
-                relevance[item] = answer.p("yes")
-            elif name == ask.QUERY_RELATION:
-                relation = asked_relation(answer, numbers)
-    return Judged(relevance, relation)
+def _within(ended: Fact, about: Span | None) -> bool:
+    return not ended.open and about is not None and about.touches(ended)
 
 
-def asked_relation(answer: Answer, numbers: Thresholds = DEFAULT) -> str | None:
-    """The predicate that a ``query_relation`` names with enough certainty."""
-    sure = answer.p(answer.chosen) >= numbers.act
-    return answer.chosen if sure and answer.chosen != NONE else None
-
-
-def scored(hits: Sequence[Hit], relevance: Mapping[str, float]) -> list[Hit]:
-    """The same hits with what was judged of them."""
-    if not relevance:
+def scored(hits: Sequence[Hit], ranking: Ranking) -> list[Hit]:
+    """The same hits with the numbers they were given."""
+    if not ranking.numbers:
         return list(hits)
+    name = "relevance" if ranking.scale == "probability" else "rerank"
     return [
-        hit.model_copy(update={"scores": _with_relevance(hit.scores, relevance.get(item_id(hit)))})
+        hit.model_copy(
+            update={"scores": hit.scores.model_copy(update={name: _number(hit, ranking)})}
+        )
         for hit in hits
     ]
-
-
-def _with_relevance(scores: Scores, p: float | None) -> Scores:
-    return scores.model_copy(update={"relevance": p})
 
 
 def unjudged(hits: Sequence[Hit], weigh: Weight, limit: int) -> list[Hit]:
@@ -99,47 +67,61 @@ def unjudged(hits: Sequence[Hit], weigh: Weight, limit: int) -> list[Hit]:
     return sorted(hits, key=lambda hit: -hit.scores.fused * weigh(hit))[:limit]
 
 
-def relevant(hit: FactHit | TurnHit, numbers: Thresholds = DEFAULT) -> bool:
-    """Whether a model judged that it helps; what got no answer does not."""
-    return hit.scores.relevance is not None and hit.scores.relevance > numbers.relevant_above
+def verdicts(
+    hits: Iterable[FactHit | TurnHit], ranking: Ranking, numbers: Thresholds = DEFAULT
+) -> list[bool | None]:
+    """Of each hit, whether it was judged to help; None where that is not known."""
+    return [helps(_number(hit, ranking), ranking.scale, numbers) for hit in hits]
 
 
-def kept(hits: Iterable[Hit], weigh: Weight, numbers: Thresholds = DEFAULT) -> list[Hit]:
-    """The relevant ones by relevance × weight; ties by text, then id."""
-    return sorted(
-        (hit for hit in hits if relevant(hit, numbers)),
-        key=lambda hit: (-(hit.scores.relevance or 0.0) * weigh(hit), _text(hit), item_id(hit)),
-    )
+def kept(
+    hits: Iterable[Hit], ranking: Ranking, weigh: Weight, numbers: Thresholds = DEFAULT
+) -> list[Hit]:
+    """Those that lead, best first; ties by text, then id.
+
+    Of probabilities those above the threshold, by probability × weight. Of places those that help,
+    in the order given: it counts as it is. Of scores all, by score × weight: no number says that an
+    item does not help.
+    """
+
+    def key(hit: FactHit | TurnHit) -> tuple[float, str, str]:
+        number = _number(hit, ranking) or 0.0
+        weighed = number if ranking.scale == "place" else number * weigh(hit)
+        return -weighed, _text(hit), item_id(hit)
+
+    return sorted((hit for hit in hits if _leads(hit, ranking, numbers)), key=key)
 
 
-def floor(hits: Sequence[Hit], numbers: Thresholds = DEFAULT) -> list[Hit]:
+def floor(hits: Sequence[Hit], ranking: Ranking, numbers: Thresholds = DEFAULT) -> list[Hit]:
     """Of the shortlist's first, those that are not kept, in the shortlist's order."""
-    first = (hit for hit in hits[: numbers.floor] if not relevant(hit, numbers))
+    first = (hit for hit in hits[: numbers.floor] if not _leads(hit, ranking, numbers))
     return [hit.model_copy(update={"why": "floor"}) for hit in first]
 
 
-def ranked(hits: Sequence[Hit], numbers: Thresholds = DEFAULT) -> list[Hit]:
-    """All by relevance; ties keep the shortlist's order.
+def ranked(hits: Sequence[Hit], ranking: Ranking, numbers: Thresholds = DEFAULT) -> list[Hit]:
+    """All by their numbers; ties keep the shortlist's order.
 
-    One without an answer stands where the line between relevant and not is drawn: behind what was
-    judged to help, before what was judged not to.
+    One without an answer stands behind what leads, before what was judged not to help.
     """
 
-    def p(hit: FactHit | TurnHit) -> float:
-        found = hit.scores.relevance
-        return numbers.relevant_above if found is None else found
+    def key(hit: FactHit | TurnHit) -> tuple[int, float]:
+        number = _number(hit, ranking)
+        if _leads(hit, ranking, numbers):
+            return 0, -(number or 0.0)
+        return (1, 0.0) if number is None else (2, -number)
 
-    return sorted(hits, key=lambda hit: -p(hit))
+    return sorted(hits, key=key)
 
 
-def sufficient(hits: Iterable[FactHit | TurnHit], numbers: Thresholds = DEFAULT) -> bool | None:
-    """Whether anything judged helps; None when nothing does but not all was judged."""
-    judged_all = True
-    for hit in hits:
-        if relevant(hit, numbers):
-            return True
-        judged_all = judged_all and hit.scores.relevance is not None
-    return False if judged_all else None
+def _leads(hit: FactHit | TurnHit, ranking: Ranking, numbers: Thresholds) -> bool:
+    number = _number(hit, ranking)
+    if ranking.scale == "score":
+        return number is not None
+    return helps(number, ranking.scale, numbers) is True
+
+
+def _number(hit: FactHit | TurnHit, ranking: Ranking) -> float | None:
+    return ranking.numbers.get(item_id(hit))
 
 
 def added(hits: Sequence[FactHit], more: Iterable[FactHit]) -> list[FactHit]:
@@ -224,18 +206,6 @@ def _clusters(ids: Iterable[str], links: Iterable[tuple[str, str]]) -> dict[str,
 def lasts(fact: Fact, moment: datetime) -> bool:
     """Whether a fact has not ended by ``moment``."""
     return fact.valid_until is None or fact.valid_until > moment
-
-
-def untold(
-    turns: Sequence[TurnHit], facts: Iterable[Fact], sources: frozenset[str]
-) -> list[TurnHit]:
-    """Turns that carry what the facts lack: none that states one of them, or has its very words."""
-    words = {normal_text(said) for fact in facts for said in (fact.text, fact.source_quote) if said}
-    return [
-        hit
-        for hit in turns
-        if hit.message.id not in sources and normal_text(hit.message.text) not in words
-    ]
 
 
 def _text(hit: FactHit | TurnHit) -> str:

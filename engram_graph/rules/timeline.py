@@ -1,90 +1,42 @@
-"""Views of facts by valid time, and what changed between two views. Pure."""
+"""Stretches of valid time: one moment, or all from one to another. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from engram_graph.models.facts import Fact
 
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A fact that is in both views with different values.
-
-    Attributes:
-        fields: names of the fields that differ, in their declared order.
-    """
-
-    before: Fact
-    after: Fact
-    fields: tuple[str, ...]
+_TICK = timedelta(microseconds=1)  # the finest that is told apart
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
-    """What differs between two views, each part in timeline order (of the view it came from).
+class Span:
+    """The moments from ``first`` to ``last`` (UTC), both in it; one moment when they are equal."""
 
-    Attributes:
-        added: only in the later view. removed: only in the earlier one.
-        closed: open before, closed after. reopened: the other way round.
-        changed: same openness, other values (belief, dispute, end date …).
-    """
+    first: datetime
+    last: datetime
 
-    added: tuple[Fact, ...] = ()
-    removed: tuple[Fact, ...] = ()
-    closed: tuple[Change, ...] = ()
-    reopened: tuple[Change, ...] = ()
-    changed: tuple[Change, ...] = ()
+    @classmethod
+    def at(cls, moment: datetime) -> Span:
+        """That moment alone."""
+        return cls(moment, moment)
 
-    def __bool__(self) -> bool:
-        """Whether anything differs."""
-        return bool(self.added or self.removed or self.closed or self.reopened or self.changed)
+    @classmethod
+    def between(cls, start: datetime, end: datetime) -> Span:
+        """[start, end): all moments from ``start`` on and before ``end``, which is later."""
+        return cls(start, end - _TICK)
 
+    def holds(self, moment: datetime) -> bool:
+        """Whether ``moment`` is one of them."""
+        return self.first <= moment <= self.last
 
-# These say how often a fact was handled, not what is known: no difference worth telling.
-_BOOKKEEPING = frozenset({"version", "read_at"})
+    def touches(self, fact: Fact) -> bool:
+        """Whether the fact was true at one of them: the interval alone decides.
 
-
-def order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """By valid_from, then recorded_at, then id."""
-    return tuple(sorted(facts, key=lambda fact: (fact.valid_from, fact.recorded_at, fact.id)))
-
-
-def as_of(facts: Iterable[Fact], moment: datetime) -> tuple[Fact, ...]:
-    """The facts whose interval [valid_from, valid_until) holds ``moment`` (UTC), in order.
-
-    The interval alone decides; a planned or hypothetical fact is in as well and says what it is.
-    """
-    return order(fact for fact in facts if fact.holds_at(moment))
-
-
-def diff(before: Iterable[Fact], after: Iterable[Fact]) -> Diff:
-    """What changed from one view to another; facts are matched by id."""
-    old = {fact.id: fact for fact in before}
-    new = {fact.id: fact for fact in after}
-    closed, reopened, changed = [], [], []
-    for fact in order(new[each] for each in new.keys() & old.keys()):
-        earlier = old[fact.id]
-        fields = tuple(
-            name
-            for name in Fact.model_fields
-            if name not in _BOOKKEEPING and getattr(earlier, name) != getattr(fact, name)
-        )
-        if not fields:
-            continue
-        change = Change(earlier, fact, fields)
-        if earlier.open and not fact.open:
-            closed.append(change)
-        elif fact.open and not earlier.open:
-            reopened.append(change)
-        else:
-            changed.append(change)
-    return Diff(
-        added=order(new[each] for each in new.keys() - old.keys()),
-        removed=order(old[each] for each in old.keys() - new.keys()),
-        closed=tuple(closed),
-        reopened=tuple(reopened),
-        changed=tuple(changed),
-    )
+        What has an empty interval was true at no moment.
+        """
+        if fact.valid_from > self.last:
+            return False
+        until = fact.valid_until
+        return until is None or until > max(self.first, fact.valid_from)

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from engram_graph.client.base import Moment
+from engram_graph.client.reading import Period
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.facts import Fact, Message
 from engram_graph.models.results import (
+    Clock,
+    Diff,
     Explanation,
     Lines,
     Mode,
@@ -24,7 +27,7 @@ from engram_graph.sync.base import BlockingConnection
 
 
 class BlockingReading(BlockingConnection):
-    """``search``, ``facts``, ``history``, ``explain`` and what belongs to them."""
+    """``search``, ``facts``, ``history``, ``diff``, ``explain`` and what belongs to them."""
 
     @twin_of(AsyncMemory.search)
     def search(
@@ -35,6 +38,7 @@ class BlockingReading(BlockingConnection):
         mode: Mode = "facts",
         limit: int | None = None,
         as_of: Moment | None = None,
+        between: Period | None = None,
         context_tokens: int | None = None,
         wide: bool = False,
         lines: Lines = "compact",
@@ -46,6 +50,7 @@ class BlockingReading(BlockingConnection):
                 mode=mode,
                 limit=limit,
                 as_of=as_of,
+                between=between,
                 context_tokens=context_tokens,
                 wide=wide,
                 lines=lines,
@@ -70,6 +75,7 @@ class BlockingReading(BlockingConnection):
         object: str | None = None,  # noqa: A002
         open: bool | None = None,  # noqa: A002
         as_of: Moment | None = None,
+        between: Period | None = None,
         known_at: Moment | None = None,
         limit: int = 100,
         cursor: str | None = None,
@@ -82,6 +88,7 @@ class BlockingReading(BlockingConnection):
                 object=object,
                 open=open,
                 as_of=as_of,
+                between=between,
                 known_at=known_at,
                 limit=limit,
                 cursor=cursor,
@@ -99,6 +106,30 @@ class BlockingReading(BlockingConnection):
         self, subject: str, predicate: str | None = None, *, namespace: str | None = None
     ) -> Timeline:
         return self._call(lambda: self._inner.history(subject, predicate, namespace=namespace))
+
+    @twin_of(AsyncMemory.diff)
+    def diff(
+        self,
+        start: Moment,
+        end: Moment | None = None,
+        *,
+        clock: Clock = "valid",
+        namespace: str | None = None,
+        subject: str | None = None,
+        predicate: str | None = None,
+        limit: int = 1_000,
+    ) -> Diff:
+        return self._call(
+            lambda: self._inner.diff(
+                start,
+                end,
+                clock=clock,
+                namespace=namespace,
+                subject=subject,
+                predicate=predicate,
+                limit=limit,
+            )
+        )
 
     @twin_of(AsyncMemory.explain)
     def explain(self, fact: Fact | str, *, namespace: str | None = None) -> Explanation:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from engram_graph.rules.fusion import FLOOR, fuse, stretch, weighted
+from engram_graph.rules.fusion import FLOOR, dated, fuse, stretch, weighted
 
 IDS = st.sampled_from("abcdefgh")
 COSINES = st.dictionaries(IDS, st.floats(-1, 1), max_size=8)
@@ -127,3 +127,72 @@ def test_extreme_weights_do_not_break_the_bounds() -> None:
     parts = {"vector": {"a": 1.0, "b": 0.0}, "text": {"b": 3.0}}
     for weights in ({"vector": 1e308, "text": 1e308}, {"vector": 5e-324, "text": 5e-324}):
         assert all(0 < scores.fused <= 1 for _, scores in fuse(parts, weights))
+
+
+# A question that names a time
+
+THEN = st.dictionaries(IDS, st.sampled_from([0.0, 0.5, 1.0]), max_size=8)
+RIVALS = st.dictionaries(IDS, st.sampled_from(["home", "job"]), max_size=8)
+
+
+@given(PARTS, THEN, RIVALS, st.sampled_from([0.0, 0.5, 1.0, 4.0]))
+def test_a_named_time_leaves_nothing_out_and_keeps_the_bounds(
+    parts: dict[str, dict[str, float]],
+    then: dict[str, float],
+    rivals: dict[str, str],
+    weight: float,
+) -> None:
+    plain = fuse(parts)
+    made = dated(plain, then, rivals, weight)
+    assert sorted(each for each, _ in made) == sorted(each for each, _ in plain)
+    before = dict(plain)
+    for each, scores in made:
+        assert 0 < scores.fused <= 1
+        if "date" in scores.parts:
+            without = before[each].fused / (1 + weight)
+            assert scores.fused == pytest.approx(without + scores.parts["date"])
+            assert scores.parts["date"] >= -1e-9
+            assert scores.parts["date"] > 0 or not then.get(each)
+    keys = [-scores.fused for _, scores in made]
+    assert keys == sorted(keys)
+
+
+@given(PARTS, THEN, RIVALS)
+def test_what_was_not_true_then_keeps_its_order(
+    parts: dict[str, dict[str, float]], then: dict[str, float], rivals: dict[str, str]
+) -> None:
+    plain = [each for each, _ in fuse(parts) if not then.get(each)]
+    made = [each for each, _ in dated(fuse(parts), then, rivals) if not then.get(each)]
+    assert made == plain
+
+
+@given(PARTS, RIVALS, IDS)
+def test_among_rivals_the_value_of_then_comes_first(
+    parts: dict[str, dict[str, float]], rivals: dict[str, str], each: str
+) -> None:
+    plain = fuse(parts)
+    assume(each in rivals and each in dict(plain))
+    made = [other for other, _ in dated(plain, {each: 1.0}, rivals)]
+    same = [other for other in made if rivals.get(other) == rivals[each]]
+    assert same[0] == each
+
+
+@given(PARTS, RIVALS)
+def test_no_time_and_no_weight_change_nothing(
+    parts: dict[str, dict[str, float]], rivals: dict[str, str]
+) -> None:
+    plain = fuse(parts)
+    assert dated(plain, {}, rivals) == plain
+    assert dated(plain, dict.fromkeys("abcdefgh", 1.0), rivals, weight=0) == plain
+
+
+def test_what_has_nothing_to_do_with_the_question_stays_behind() -> None:
+    plain = fuse({"vector": {"asked": 0.9, "near": 0.8, "far": 0.1}})
+    made = [each for each, _ in dated(plain, {"far": 1.0}, {})]
+    assert made == ["asked", "near", "far"]
+
+
+def test_a_wrong_weight_of_the_date_is_refused() -> None:
+    for weight in (-1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="weights"):
+            dated([], {}, {}, weight)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram_graph.models.decisions import Answer, Reply
 from engram_graph.models.facts import Fact, Message
+from engram_graph.models.ranking import Ranking, Scale
 from engram_graph.models.results import FactHit, Scores, TurnHit
-from engram_graph.rules import questions as about
-from engram_graph.rules import selection
+from engram_graph.rules import ranking, selection
 from engram_graph.rules.thresholds import DEFAULT
+from engram_graph.rules.timeline import Span
 from engram_graph.vocabulary import ClosedReason, Role
 
 T0 = datetime(2024, 1, 1, tzinfo=UTC)
@@ -66,6 +66,12 @@ def turn(name: str, p: float | None = None, text: str | None = None) -> TurnHit:
     return TurnHit(message=message, scores=Scores(fused=0.5, relevance=p))
 
 
+def told(hits: Iterable[FactHit | TurnHit], scale: Scale = "probability") -> Ranking:
+    """The ranking whose numbers stand in the hits' ``relevance``."""
+    said = {selection.item_id(each): each.scores.relevance for each in hits}
+    return Ranking(scale, {key: p for key, p in said.items() if p is not None}, asked=len(said))
+
+
 def ids(hits: Any) -> list[str]:
     return [selection.item_id(each) for each in hits]
 
@@ -84,7 +90,10 @@ def shortlists(draw: st.DrawFn) -> list[FactHit]:
 
 @given(shortlists())
 def test_kept_and_floor_are_apart_and_hold_the_first_ten(hits: list[FactHit]) -> None:
-    kept, floor = ids(selection.kept(hits, WEIGH)), ids(selection.floor(hits))
+    kept, floor = (
+        ids(selection.kept(hits, told(hits), WEIGH)),
+        ids(selection.floor(hits, told(hits))),
+    )
     assert set(kept).isdisjoint(floor)
     assert set(ids(hits[:10])) <= {*kept, *floor} <= set(ids(hits))
     assert {each.fact.id for each in hits if (each.scores.relevance or 0) > 0.5} == set(kept)
@@ -95,24 +104,25 @@ def test_kept_and_floor_are_apart_and_hold_the_first_ten(hits: list[FactHit]) ->
 def test_kept_is_by_relevance_and_belief_whatever_the_shortlist_s_order(
     hits: list[FactHit], chance: random.Random
 ) -> None:
-    kept = selection.kept(hits, WEIGH)
+    kept = selection.kept(hits, told(hits), WEIGH)
     products = [(each.scores.relevance or 0) * each.fact.belief for each in kept]
     assert products == sorted(products, reverse=True)
-    assert selection.kept(chance.sample(hits, len(hits)), WEIGH) == kept
+    assert selection.kept(chance.sample(hits, len(hits)), told(hits), WEIGH) == kept
 
 
 def test_kept_is_strictly_above_half_and_ties_go_by_text() -> None:
     hits = [hit("b", 0.8), hit("z", 0.5), hit("a", 0.8), hit("c", None), hit("d", 0.9)]
-    assert ids(selection.kept(hits, WEIGH)) == ["d", "a", "b"]
-    assert [each.why for each in selection.floor(hits)] == ["floor", "floor"]
-    assert ids(selection.kept([turn("b", 0.7), turn("a", 0.7)], WEIGH)) == ["a", "b"]
+    assert ids(selection.kept(hits, told(hits), WEIGH)) == ["d", "a", "b"]
+    assert [each.why for each in selection.floor(hits, told(hits))] == ["floor", "floor"]
+    turns = [turn("b", 0.7), turn("a", 0.7)]
+    assert ids(selection.kept(turns, told(turns), WEIGH)) == ["a", "b"]
 
 
 def test_an_ended_fact_counts_whole_within_its_own_interval() -> None:
     old = hit("old", 0.8).model_copy(update={"fact": ended("old", belief=0.04)})
     hits = [hit("new", 0.7, belief=0.9), old]
-    assert ids(selection.kept(hits, selection.weight(None))) == ["new", "old"]
-    assert ids(selection.kept(hits, selection.weight(T0))) == ["old", "new"]
+    assert ids(selection.kept(hits, told(hits), selection.weight(None))) == ["new", "old"]
+    assert ids(selection.kept(hits, told(hits), selection.weight(Span.at(T0)))) == ["old", "new"]
 
 
 # Wide, and without a model
@@ -120,17 +130,21 @@ def test_an_ended_fact_counts_whole_within_its_own_interval() -> None:
 
 @given(shortlists())
 def test_wide_ranks_all_and_loses_none(hits: list[FactHit]) -> None:
-    ranked = selection.ranked(hits)
+    ranked = selection.ranked(hits, told(hits))
     assert sorted(ids(ranked)) == sorted(ids(hits))
     place = {name: at for at, name in enumerate(ids(hits))}
+
+    def key(one: FactHit) -> tuple[bool, bool, float]:
+        p = one.scores.relevance
+        return (p or 0) <= 0.5, p is not None and p <= 0.5, -(p or 0)
+
     for before, after in pairwise(ranked):
-        p = [0.5 if x is None else x for x in (before.scores.relevance, after.scores.relevance)]
-        assert p[0] > p[1] or (p[0] == p[1] and place[before.fact.id] < place[after.fact.id])
+        assert (key(before), place[before.fact.id]) < (key(after), place[after.fact.id])
 
 
 def test_what_nobody_judged_stands_between_yes_and_no() -> None:
     hits = [hit("no", 0.4), hit("first", None), hit("second", None), hit("yes", 0.6)]
-    assert ids(selection.ranked(hits)) == ["yes", "first", "second", "no"]
+    assert ids(selection.ranked(hits, told(hits))) == ["yes", "first", "second", "no"]
 
 
 @given(shortlists(), st.integers(1, 25))
@@ -143,45 +157,58 @@ def test_without_a_model_it_is_score_times_belief(hits: list[FactHit], limit: in
 
 @given(shortlists())
 def test_sufficient_is_whether_anything_was_kept(hits: list[FactHit]) -> None:
-    said = selection.sufficient(hits)
-    assert (said is True) == bool(selection.kept(hits, WEIGH))
+    said = ranking.sufficient(selection.verdicts(hits, told(hits)))
+    assert (said is True) == bool(selection.kept(hits, told(hits), WEIGH))
     assert (said is None) == (
         said is not True and any(each.scores.relevance is None for each in hits)
     )
 
 
-# What the answers say
+# Places and scores
 
 
-def reply(**answers: Answer) -> Reply:
-    return Reply({a.question: a for a in answers.values()}, backend="jev", model="m")
+@given(shortlists(), st.randoms(use_true_random=False))
+def test_a_list_keeps_its_order_whatever_the_belief(
+    hits: list[FactHit], chance: random.Random
+) -> None:
+    names = ids(hits)
+    order = chance.sample(range(len(names)), len(names) // 2)
+    listed = Ranking("place", ranking.places(names, order), asked=len(names))
+    chosen = [names[index] for index in order]
+    assert ids(selection.kept(hits, listed, WEIGH)) == chosen
+    assert ids(selection.floor(hits, listed)) == [n for n in names[:10] if n not in chosen]
+    rest = [name for name in names if name not in chosen]
+    assert ids(selection.ranked(hits, listed)) == chosen + rest
+    assert ranking.sufficient(selection.verdicts(hits, listed)) is bool(chosen)
+    scored = selection.scored(hits, listed)
+    assert {each.scores.relevance for each in scored} <= {each.scores.relevance for each in hits}
+    assert [each.scores.rerank for each in scored] == [listed.numbers[name] for name in names]
 
 
-def noul(item: str, p: float) -> Answer:
-    return Answer(f"{about.RELEVANT}:{item}", {"yes": p, "no": 1 - p}, "jev")
+def test_what_a_list_was_not_asked_about_stands_between() -> None:
+    hits = [hit("no"), hit("lost"), hit("yes")]
+    listed = Ranking("place", {"no": 0.0, "yes": 1.0}, asked=3)
+    assert ids(selection.ranked(hits, listed)) == ["yes", "lost", "no"]
+    assert selection.verdicts(hits, listed) == [False, None, True]
 
 
-@pytest.mark.parametrize(
-    ("p", "relation"),
-    [
-        ({"owns": 0.85, "none": 0.15}, "owns"),
-        ({"owns": 0.84, "none": 0.16}, None),
-        ({"none": 0.99, "owns": 0.01}, None),
-    ],
-)
-def test_a_relation_is_pulled_when_it_is_sure(p: dict[str, float], relation: str | None) -> None:
-    asked = Answer(about.QUERY_RELATION, p, "jev")
-    lost = Answer(f"{about.RELEVANT}:b", {}, "jev", fallback=True)
-    found = selection.judged([reply(q=asked), reply(a=noul("a", 0.7), b=lost)])
-    assert (found.relevance, found.relation) == ({"a": 0.7}, relation)
-    nothing = Answer(about.QUERY_RELATION, {}, "jev", fallback=True)
-    assert selection.judged([reply(q=nothing)]).relation is None
+@given(shortlists())
+def test_a_score_keeps_all_and_judges_none(hits: list[FactHit]) -> None:
+    scores = told(hits, "score")
+    kept = selection.kept(hits, scores, WEIGH)
+    products = [(each.scores.relevance or 0) * each.fact.belief for each in kept]
+    assert products == sorted(products, reverse=True)
+    assert set(ids(kept)) == set(scores.numbers)
+    assert set(selection.verdicts(hits, scores)) <= {None}
+    lost = [name for name in ids(hits) if name not in scores.numbers]
+    assert ids(selection.ranked(hits, scores))[len(kept) :] == lost
+    assert ids(selection.floor(hits, scores)) == [n for n in ids(hits[:10]) if n in lost]
 
 
 @given(shortlists())
 def test_scores_take_the_answer_and_keep_their_parts(hits: list[FactHit]) -> None:
     given_p = {each.fact.id: 0.25 for each in hits[::2]}
-    found = selection.scored(hits, given_p)
+    found = selection.scored(hits, Ranking(numbers=given_p, asked=len(hits)))
     assert [each.scores.relevance for each in found] == [given_p.get(one) for one in ids(hits)]
     assert [each.scores.fused for each in found] == [each.scores.fused for each in hits]
 
@@ -247,17 +274,6 @@ def test_the_open_one_speaks_for_its_cluster_then_the_one_recorded_first() -> No
     assert (last.fact.id, last.also, none) == ("alone", (), ())
 
 
-def test_turns_say_what_the_facts_do_not() -> None:
-    turns = [
-        turn("source", text="I own a kayak, by the way."),
-        turn("same", text="ann owns KAYAK!"),
-        turn("quoted", text="My kayak."),
-        turn("more", text="I bought the kayak from Odo."),
-    ]
-    facts = [fact("kayak", source_quote="my kayak")]
-    assert ids(selection.untold(turns, facts, frozenset({"source"}))) == ["more"]
-
-
 def test_an_end_that_lies_ahead_is_no_end_yet() -> None:
     assert selection.lasts(fact("a"), T0)
     assert selection.lasts(ended("a"), T0 + timedelta(days=8))
@@ -266,4 +282,4 @@ def test_an_end_that_lies_ahead_is_no_end_yet() -> None:
 
 def test_the_floor_is_the_number_of_the_method() -> None:
     hits = [hit(f"{n:02}", 0.1) for n in range(30)]
-    assert len(selection.floor(hits)) == DEFAULT.floor == 10
+    assert len(selection.floor(hits, told(hits))) == DEFAULT.floor == 10

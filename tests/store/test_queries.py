@@ -109,7 +109,9 @@ HOT = (
     "explain_requests",
     "explain_others",
     "facts_by_prefix",
-    "shortlist_facts_as_of",
+    "shortlist_facts_within",
+    "diff_valid",
+    "diff_recorded",
     "same_facts",
     "facts_around",
     "decisions_leaving",
@@ -209,6 +211,14 @@ def test_each_statement_can_be_about_another_place(query: NamedQuery) -> None:
     assert places.at(query, 1).text == query.text
 
 
+@every_query
+def test_no_vector_goes_unnoticed(query: NamedQuery) -> None:
+    """What is compared with stored vectors counts as a vector when embedders change."""
+    compared = re.findall(r"cosine\([^,]+, \$(\w+)\)|VECTOR INDEX \w+ FOR \$(\w+)", query.text)
+    for name in {name for pair in compared for name in pair if name}:
+        assert places.carries({name: [1.0]}), name
+
+
 def test_parameters_go_to_their_place() -> None:
     params = {"embedding": [1.0], "rows": [{"properties": {"embedding": [2.0], "text": "a"}}]}
     assert places.carries(params)
@@ -216,6 +226,8 @@ def test_parameters_go_to_their_place() -> None:
     assert not places.carries(
         {"rows": [{"properties": {"embedding": None}}], "names": ["embedding"]}
     )
+    assert places.carries({"embedding": None, "content": [1.0]})
+    assert not places.carries({"embedding": None, "content": None, "rows": [{"content": "a"}]})
     assert {name: places.renamed(value, 3) for name, value in params.items()} == {
         "embedding": [1.0],
         "rows": [{"properties": {"embedding_3": [2.0], "text": "a"}}],
@@ -384,7 +396,10 @@ def values(query: NamedQuery) -> dict[str, Any]:
         "related": 10,
         "related_scan": 200,
         "single": True,
-        "as_of": now(),
+        "first": now(),
+        "last": now(),
+        "said_from": now(),
+        "said_by": now(),
         "text_limit": 100,
         "scan": 100,
         "hub": 25,
