@@ -35,6 +35,8 @@ class Method:
             relation. same_attribute: verdicts that pass it when both tell the same attribute.
         agreement: G3 stands: the second phrasing must agree.
         unsure_closes: a fact stored tentative may close another (only without belief).
+        disputes: which contradictions mark both facts as disputed: those that only ``structure``
+            stops, at any p; or the sure ones (.85) that any gate stops (``blocked``).
         graph_candidates: facts found by graph are compared, too.
         fulfilled: ask whether a plan came true.
         worth_filter: a draft whose worth is below .60 is not stored.
@@ -55,6 +57,7 @@ class Method:
     same_attribute: frozenset[Verdict] = _UPDATES
     agreement: bool = True
     unsure_closes: bool = True
+    disputes: Literal["structure", "blocked"] = "structure"
     graph_candidates: bool = True
     fulfilled: bool = True
     worth_filter: bool = False
@@ -76,7 +79,14 @@ _PLAIN = Method(
 PRESETS: dict[str, Method] = {
     method.name: method
     for method in (
-        replace(_PLAIN, name="e0", unsure_closes=False, worth_filter=True, duplicates="keep"),
+        replace(
+            _PLAIN,
+            name="e0",
+            unsure_closes=False,
+            disputes="blocked",
+            worth_filter=True,
+            duplicates="keep",
+        ),
         replace(_S2_V3, name="v1", evidence="all", same_attribute=frozenset()),
         replace(_S2_V3, name="v2", evidence="all"),
         replace(_S2_V3, name="v3", same_attribute=frozenset()),

@@ -254,21 +254,24 @@ def _link(s: Situation, ledger: Ledger, finding: Finding) -> None:
 
 
 def _dispute(s: Situation, ledger: Ledger, reply: Reply, sure: Standing, request: str) -> None:
-    """A deciding contradiction that only the structure gate blocks disputes both, at any p (§6).
+    """A deciding contradiction that only the structure gate blocks disputes both, at any p; by the
+    rule without belief a sure one that any gate blocks (§6).
 
-    Neither a plan, nor an assistant on the user, nor a statement about another time disputes a
-    fact.
+    Neither an assistant on the user nor a statement about another time disputes a fact.
     """
     relation = sure.relation
     if relation.verdict != Verdict.CONTRADICTION or relation.candidate is None or s.guarded:
         return
     candidate, fact = s.asked[relation.candidate], ledger.fact(s.fact_id)
     old = candidate.fact
-    if (
-        not gates.passes_temporal(reply.answers.get(ask.TEMPORAL), relation.verdict, s.method)
-        or passes_structure(s, fact, candidate, reply, relation.verdict)
-        or order.another_interval(fact, old)
-    ):
+    temporal = reply.answers.get(ask.TEMPORAL)
+    in_time = gates.passes_temporal(temporal, relation.verdict, s.method)
+    only_one = passes_structure(s, fact, candidate, reply, relation.verdict)
+    if s.method.disputes == "blocked":
+        disputed = relation.p >= s.thresholds.act and not (in_time and only_one)
+    else:
+        disputed = in_time and not only_one
+    if not disputed or order.another_interval(fact, old):
         return
     ledger.dispute(fact.id)
     ledger.dispute(old.id)

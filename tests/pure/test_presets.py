@@ -156,6 +156,22 @@ def test_without_belief_only_the_deciding_candidate_closes() -> None:
     assert w.closed() == {"harrow": ("superseded", "2025-02-01")}
 
 
+@pytest.mark.parametrize(
+    ("name", "p", "disputed"),
+    [("e0", 0.85, True), ("e0", 0.84, False), ("reference", 0.97, False), ("s2_v3", 0.97, False)],
+)
+def test_e0_disputes_what_its_time_gate_keeps_from_closing(
+    name: str, p: float, disputed: bool
+) -> None:
+    script = {
+        ask.RELATION: {"contradiction": p, "new": 1 - p},
+        ask.TEMPORAL: {"planned": 0.9, "current": 0.1},
+    }
+    w, a, b = second_home(name, script)
+    assert w.closed() == {}
+    assert (w.facts[a].disputed, w.facts[b].disputed) == (disputed, disputed)
+
+
 def test_e0_lets_no_unsure_fact_close_another() -> None:
     script = {ask.RELATION: {"update": 0.97, "new": 0.03}, ask.WORTH: 0.7}
     for name, closed in (("e0", False), ("reference", True)):
