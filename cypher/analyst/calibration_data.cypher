@@ -1,6 +1,7 @@
 // What did the decider say with which probability, and what became of it?
-// Raw data for a reliability diagram. `later` is what next happened to the end of the fact that was
-// judged: one that was reopened or corrected had been closed wrongly, perhaps.
+// Raw data for a reliability diagram; what a rule or a person decided is left out. `later` is what
+// next happened to the end of the fact that was judged: one that was reopened or corrected had been
+// closed wrongly, perhaps.
 //
 // Parameters:
 //   :param namespace => 'demo'
@@ -23,7 +24,8 @@
 CYPHER 25
 MATCH (d:Decision)
 WHERE d.namespace = $namespace AND d.decided_at IS NOT NULL
-  AND NOT d.backend IN ['rule', 'fallback'] AND ($question IS NULL OR d.question = $question)
+  AND NOT d.backend IN ['rule', 'caller', 'fallback']
+  AND ($question IS NULL OR d.question = $question)
 WITH d ORDER BY d.decided_at, d.position, d.id LIMIT $limit
 OPTIONAL MATCH (d)-[:ABOUT]->(f:Fact)
 OPTIONAL MATCH (d)-[:COMPARED_WITH]->(other:Fact)

@@ -27,7 +27,7 @@ UNION
   MATCH (:Alias {namespace: $namespace, key: toLower($entity)})-[:ALIAS_OF]->(a:Entity)
   RETURN a
 }
-CALL () {
+CALL (a) {
   MATCH (b:Entity {namespace: $namespace, key: toLower($other)})
   RETURN b
 UNION

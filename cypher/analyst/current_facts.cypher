@@ -42,5 +42,5 @@ RETURN s.name AS subject, f.predicate AS predicate, o.name AS object, f.text AS 
   COLLECT { MATCH (f)-[:STATED_IN]->(m:Message) RETURN DISTINCT m.speaker AS who ORDER BY who }
     AS told_by,
   f.id AS fact_id
-ORDER BY predicate, valid_from, fact_id
+ORDER BY predicate, valid_from, f.recorded_at, fact_id
 LIMIT $limit

@@ -21,7 +21,7 @@ CALL () {
   RETURN date(m.recorded_at) AS day, 'message' AS what, 0.0 AS cost
 UNION ALL
   MATCH (f:Fact)
-  WHERE f.namespace = $namespace AND f.recorded_at IS NOT NULL
+  WHERE f.namespace = $namespace AND f.recorded_at IS NOT NULL AND f.id IS NOT NULL  // the index
   RETURN date(f.recorded_at) AS day, 'learned' AS what, 0.0 AS cost
 UNION ALL
   MATCH (d:Decision)

@@ -19,7 +19,7 @@
 CYPHER 25
 WITH datetime() - duration({days: $days}) AS since
 MATCH (f:Fact)
-WHERE f.namespace = $namespace AND f.recorded_at < since
+WHERE f.namespace = $namespace AND f.recorded_at < since AND f.id IS NOT NULL  // the index
   AND coalesce(f.read_at < since, true) AND f.archived_at IS NULL
 RETURN f.text AS fact, f.recorded_at AS recorded_at, f.read_at AS read_at,
   f.durability AS durability, f.extractor AS extractor, f.belief AS belief, f.id AS fact_id

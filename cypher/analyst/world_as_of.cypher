@@ -43,5 +43,5 @@ MATCH (f)-[:OBJECT]->(o:Entity)
 RETURN s.name AS subject, f.predicate AS predicate, o.name AS object, f.text AS fact,
   f.negated AS negated, f.temporal_status AS status, f.valid_from AS valid_from, valid_until,
   closed_reason, f.recorded_at AS recorded_at, f.id AS fact_id
-ORDER BY subject, predicate, valid_from, fact_id
+ORDER BY subject, predicate, valid_from, recorded_at, fact_id
 LIMIT $limit

@@ -7,6 +7,7 @@ Every parameter has a Cypher type, and a default unless it must be given.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -156,13 +157,12 @@ _A = {
 
 def _number(kind: str, given: object) -> int | float | None:
     try:
-        if isinstance(given, str):
-            return int(given) if kind == "INTEGER" else float(given)
-        if isinstance(given, int):
-            return given if kind == "INTEGER" else float(given)
+        if kind == "INTEGER":
+            return int(given) if isinstance(given, int | str) else None
+        number = float(given) if isinstance(given, int | float | str) else math.nan
     except (ValueError, OverflowError):
         return None
-    return given if kind == "FLOAT" and isinstance(given, float) else None
+    return number if math.isfinite(number) else None
 
 
 # -- the files -------------------------------------------------------------------------------------
