@@ -17,7 +17,8 @@ class AsyncMemory(Writing, Reading, Querying, Forgetting, Transfer, Upkeep, Enti
     Args:
         namespace: whose memory; may be given per call instead. Never empty.
         settings: options; by default read from the environment.
-        embedder, extractor, decider: parts of your own in place of the configured ones.
+        embedder, extractor, decider, reranker: parts of your own in place of the configured ones
+            (see ``ports``).
         method: how to decide, in place of the configured preset (see ``rules.method``).
         progress: told (done, total) while the embedded server's files are fetched.
 

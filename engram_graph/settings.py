@@ -8,6 +8,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from engram_graph.errors import ConfigurationError
+from engram_graph.rules import fusion, turns
 from engram_graph.rules.method import PRESETS
 
 DECIDERS = ("rules", "jev", "llm")
@@ -99,14 +100,16 @@ class Settings(BaseSettings):
         ge=0,
         allow_inf_nan=False,
         validation_alias=_env("ENGRAM_DECIDER_BUDGET_USD"),
-        description="What all deciders of a client together may spend; unset means no cap.",
+        description="What all deciders of a client, and a language model that reranks, together "
+        "may spend; unset means no cap.",
     )
     llm_usd_per_million_input: float | None = Field(
         None,
         ge=0,
         allow_inf_nan=False,
         validation_alias=_env("ENGRAM_LLM_USD_PER_MILLION_INPUT"),
-        description="Price of the deciding language model; unset means its costs are unknown.",
+        description="Price of the language model that decides or reranks; unset means its costs "
+        "are unknown.",
     )
     llm_usd_per_million_output: float | None = Field(
         None,
@@ -178,11 +181,32 @@ class Settings(BaseSettings):
         validation_alias=_env("ENGRAM_SHORTLIST"),
         description="Items a search looks at (or judges) and returns at most.",
     )
-    rerank: Literal["auto", "decider", "none"] = Field(
+    search_without: str = Field(
+        "",
+        validation_alias=_env("ENGRAM_SEARCH_WITHOUT"),
+        description="Parts of the order of a search that are switched off, joined by commas: "
+        "vector, text or date for facts, those of docs/retrieval.md for turns.",
+    )
+    rerank: Literal["auto", "decider", "llm", "cross-encoder", "none"] = Field(
         "auto",
         validation_alias=_env("ENGRAM_RERANK"),
         description="Who judges which of the items found help to answer. auto: the decider when "
-        "it is a model; none: nobody, the order is that of the hybrid search.",
+        "it is a model; llm: a language model puts them in order; cross-encoder: one of "
+        "sentence-transformers; none: nobody, the order is that of the hybrid search.",
+    )
+    rerank_model: str | None = Field(
+        None,
+        validation_alias=_env("ENGRAM_RERANK_MODEL"),
+        description="Language model that reranks, unset means ENGRAM_LLM_MODEL; or the "
+        "cross-encoder, a folder or a name.",
+    )
+    rerank_timeout: float = Field(
+        20.0,
+        gt=0,
+        allow_inf_nan=False,
+        validation_alias=_env("ENGRAM_RERANK_TIMEOUT"),
+        description="Seconds a search waits for whoever judges; it answers without what is "
+        "missing then.",
     )
     context_tokens: int = Field(
         1500,
@@ -204,6 +228,7 @@ class Settings(BaseSettings):
         "typesafe_base_url",
         "typesafe_default_model",
         "decider_model",
+        "rerank_model",
         "recording",
         "namespace",
         mode="after",
@@ -211,6 +236,17 @@ class Settings(BaseSettings):
     @classmethod
     def _blank_is_unset(cls, value: str | None) -> str | None:
         return (value.strip() or None) if value else None
+
+    @field_validator("search_without", mode="after")
+    @classmethod
+    def _known_parts(cls, value: str) -> str:
+        off = dict.fromkeys(part.strip() for part in value.split(",") if part.strip())
+        known = dict.fromkeys([*fusion.PARTS, *turns.WEIGHTS])
+        if not off.keys() <= known.keys():
+            raise ValueError("parts are " + ", ".join(known))
+        if off.keys() >= fusion.EQUAL.keys():
+            raise ValueError("vector and text cannot both be off: no fact would be found")
+        return ",".join(off)
 
     @field_validator("decider", mode="after")
     @classmethod

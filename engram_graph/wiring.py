@@ -1,4 +1,4 @@
-"""Settings to a running set of parts: database, embedder, extractor, decider."""
+"""Settings to a running set of parts: database, embedder, extractor, decider, reranker."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from engram_graph.adapters.rules_decider import RulesDecider
+from engram_graph.adapters.token_count import token_counter
 from engram_graph.errors import ConfigurationError
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import schema
 from engram_graph.graph.driver import Graph
-from engram_graph.ports import Decider, Embedder, Extractor
+from engram_graph.ports import Decider, Embedder, Extractor, Reranker
 from engram_graph.rules.method import Method, preset
 from engram_graph.settings import Settings
 
 if TYPE_CHECKING:
     from engram_graph.adapters.network_decider import Purse
     from engram_graph.adapters.recording import Recording
+    from engram_graph.adapters.rerank_llm import LLMReranker
 
 log = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]
@@ -32,6 +34,7 @@ async def open_runtime(
     extractor: Extractor | None = None,
     decider: Decider | None = None,
     escalation: Decider | None = None,
+    reranker: Reranker | None = None,
     method: Method | None = None,
     progress: Progress | None = None,
 ) -> Runtime:
@@ -49,17 +52,23 @@ async def open_runtime(
         decider = RulesDecider()
     purse = make_purse(settings)
     recording = await anyio.to_thread.run_sync(make_recording, settings)
+    count, counted_by = token_counter()
     if escalation is None and (decider is None or settings.escalation == "llm"):
         escalation = make_escalation(settings, purse, recording)
     decider = decider or make_decider(settings, purse, recording)
+    reranker = reranker or make_reranker(settings, decider, method, purse, recording)
     runtime = Runtime(
         graph=await open_graph(settings, progress),
         embedder=_cached(embedder) if embedder is not None else make_embedder(settings),
         extractor=extractor or make_extractor(settings, recording),
         decider=decider,
         escalation=escalation,
-        judge=choose_judge(settings, decider),
+        reranker=reranker,
+        rerank_timeout_s=settings.rerank_timeout,
         method=method,
+        without=frozenset(settings.search_without.split(",")),
+        count=count,
+        counted_by=counted_by,
     )
     try:
         await runtime.graph.connect()
@@ -218,11 +227,54 @@ def make_escalation(
     return _recorded("llm", settings, shared, recording, "escalation")
 
 
-def choose_judge(settings: Settings, decider: Decider) -> Decider | None:
-    """Who judges what a search found: the decider, if it is wanted and (``auto``) is a model."""
-    if settings.rerank == "auto":
-        return None if decider.name == RulesDecider.name else decider
-    return decider if settings.rerank == "decider" else None
+def make_reranker(
+    settings: Settings,
+    decider: Decider,
+    method: Method,
+    purse: Purse | None = None,
+    recording: Recording | None = None,
+) -> Reranker | None:
+    """Who judges what a search found; None when nobody is to, or (``auto``) no model decides.
+
+    Args:
+        purse, recording: as of ``make_decider``; what a language model ranks is recorded as well.
+    """
+    kind = settings.rerank
+    if kind == "none" or (kind == "auto" and decider.name == RulesDecider.name):
+        return None
+    if kind in ("auto", "decider"):
+        from engram_graph.adapters.rerank_decider import DeciderReranker
+
+        return DeciderReranker(decider, method.thresholds)
+    if kind == "cross-encoder":
+        from engram_graph.adapters.rerank_cross_encoder import CrossEncoderReranker
+
+        return CrossEncoderReranker(settings.rerank_model or "")
+    if recording is None:
+        return _llm_reranker(settings, purse)
+    from engram_graph.adapters.recorder import RecordingReranker
+
+    silent = _replays(settings)
+    return RecordingReranker(
+        None if silent else _llm_reranker(settings, purse),
+        recording,
+        budget_usd=settings.recording_budget_usd,
+        source=f"llm:{settings.rerank_model or settings.llm_model}" if silent else None,
+    )
+
+
+def _llm_reranker(settings: Settings, purse: Purse | None) -> LLMReranker:
+    from engram_graph.adapters.rerank_llm import LLMReranker
+
+    return LLMReranker(
+        settings.rerank_model or settings.llm_model,
+        api_key=_key(settings),
+        base_url=settings.openai_base_url,
+        timeout_s=settings.rerank_timeout,
+        usd_per_million_input=settings.llm_usd_per_million_input,
+        usd_per_million_output=settings.llm_usd_per_million_output,
+        budget_usd=purse or make_purse(settings),
+    )
 
 
 def make_purse(settings: Settings) -> Purse:

@@ -15,7 +15,9 @@ from engram_graph.adapters.recording import Json, Recorded, canonical
 from engram_graph.models.decisions import Answer, Ask, Question, Reply, Turn
 from engram_graph.models.entities import Profile
 from engram_graph.models.facts import Draft, Fact, Message
-from engram_graph.questions import decision_prompt, extraction
+from engram_graph.models.ranking import Ranking
+from engram_graph.questions import decision_prompt, extraction, listwise
+from engram_graph.rules.ranking import id_of
 
 _DRAFT = (
     *("text", "subject", "predicate", "object", "quote", "negated", "temporal_status"),
@@ -105,6 +107,34 @@ def drafts_form(drafts: Sequence[Draft]) -> Json:
 def drafts_of(form: Json) -> list[Draft]:
     """The drafts again."""
     return [Draft.model_validate(item) for item in form]
+
+
+def listwise_form(query: str, items: Sequence[Fact | Turn]) -> Json:
+    """What a language model is given to rank."""
+    return {"prompt": listwise.VERSION, **listwise.document(query, items)}
+
+
+def ranking_form(ranking: Ranking, items: Sequence[Fact | Turn]) -> Json:
+    """The numbers of a ranking, in the order of ``items``."""
+    return {
+        "scale": ranking.scale,
+        "numbers": [ranking.numbers.get(id_of(item)) for item in items],
+        "problems": list(ranking.problems),
+    }
+
+
+def ranking_of(recorded: Recorded, items: Sequence[Fact | Turn]) -> Ranking:
+    """The ranking again, under the ids of ``items``."""
+    form = recorded.answer
+    numbers = zip(items, form["numbers"], strict=True)
+    return Ranking(
+        scale=form["scale"],
+        numbers={id_of(item): float(number) for item, number in numbers if number is not None},
+        asked=len(items),
+        problems=tuple(form["problems"]),
+        cost_usd=recorded.cost_usd,
+        latency_ms=recorded.latency_ms,
+    )
 
 
 def _known(ask: Ask) -> dict[str, Fact]:

@@ -10,23 +10,28 @@ from weakref import WeakValueDictionary
 
 from engram_graph import clock
 from engram_graph.adapters import recorded_forms as forms
+from engram_graph.adapters import rerank_llm
 from engram_graph.adapters.ladder import LadderDecider
 from engram_graph.adapters.recording import Asked, Json, Recorded, Recording
+from engram_graph.adapters.rerank_llm import LLMReranker
 from engram_graph.errors import (
     ConfigurationError,
     DecisionBudgetError,
     DecisionError,
     EngramError,
     ExtractionError,
+    RerankError,
 )
-from engram_graph.models.decisions import Ask, Reply
-from engram_graph.models.facts import Draft, Message
+from engram_graph.models.decisions import Ask, Reply, Turn
+from engram_graph.models.facts import Draft, Fact, Message
+from engram_graph.models.ranking import Ranking
 from engram_graph.ports import Decider, Extractor
 
 DECISION = "decision"
 ESCALATION = "escalation"
 """A decision asked of a stronger model, kept apart from those of the usual one."""
 EXTRACTION = "extraction"
+RERANKING = "reranking"
 REPLAY = "recorded"
 """The name of a decider or extractor while its recording holds no call of its kind."""
 _REFUSED = frozenset({400, 413, 422})
@@ -250,6 +255,64 @@ class RecordingExtractor:
 
     async def aclose(self) -> None:
         """Close the extractor within, and the recording."""
+        try:
+            if self._inner is not None:
+                await self._inner.aclose()
+        finally:
+            await self._recorder.aclose()
+
+
+class RecordingReranker:
+    """A language model's rankings, recorded, and replayed when the same items come again.
+
+    A replayed ranking is the recorded one, with its latency and cost of then. A decider that
+    reranks is recorded as a decider; a model on this machine is not recorded.
+
+    Args and errors as of ``RecordingDecider``.
+    """
+
+    window = rerank_llm.WINDOW
+
+    def __init__(
+        self,
+        inner: LLMReranker | None,
+        recording: Recording,
+        *,
+        budget_usd: float | None = None,
+        source: str | None = None,
+    ) -> None:
+        self._inner = inner
+        self._recorder = Recorder(
+            recording, budget_usd=budget_usd, failure=RerankError, missing=RerankError
+        )
+        if inner is not None:
+            self.name, self.model = inner.name, inner.model
+        else:
+            self.name, self.model = whose(recording, RERANKING, source)
+
+    async def rerank(
+        self, query: str, items: Sequence[Fact | Turn], *, relation: bool = False
+    ) -> Ranking:
+        """The recorded ranking, else that of the reranker within.
+
+        Raises:
+            RerankError: it is not recorded and may not be asked for; or as the reranker within
+                raised it, now or when it was recorded.
+        """
+        inner = self._inner
+
+        async def make() -> Made:
+            assert inner is not None
+            ranking = await inner.rerank(query, items)
+            form = forms.ranking_form(ranking, items)
+            return Made(form, ranking.cost_usd, ranking.latency_ms)
+
+        asked = Asked(RERANKING, self.name, self.model, forms.listwise_form(query, items))
+        recorded, _ = await self._recorder.call(asked, make if inner else None)
+        return forms.ranking_of(recorded, items)
+
+    async def aclose(self) -> None:
+        """Close the reranker within, and the recording."""
         try:
             if self._inner is not None:
                 await self._inner.aclose()

@@ -38,6 +38,8 @@ class DeciderReranker:
         questions = [about.relevant(item) for item in items]
         if relation:
             questions.append(about.question(about.QUERY_RELATION))
+        if not questions:
+            return Ranking()
         ask = Ask(
             draft=Draft(subject="", predicate=FALLBACK, object="", text=query),
             valid_from=_UNDATED,

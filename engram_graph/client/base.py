@@ -14,7 +14,7 @@ from engram_graph.flows.runtime import Runtime
 from engram_graph.graph.write import Stored
 from engram_graph.models.facts import Fact
 from engram_graph.models.results import Added
-from engram_graph.ports import Decider, Embedder, Extractor
+from engram_graph.ports import Decider, Embedder, Extractor, Reranker
 from engram_graph.rules.method import Method
 from engram_graph.rules.validate import clean_namespace, clean_text
 from engram_graph.settings import Settings
@@ -36,6 +36,7 @@ class Connection:
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
         decider: Decider | None = None,
+        reranker: Reranker | None = None,
         method: Method | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -47,6 +48,7 @@ class Connection:
             "embedder": embedder,
             "extractor": extractor,
             "decider": decider,
+            "reranker": reranker,
             "method": method,
             "progress": progress,
         }

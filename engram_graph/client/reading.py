@@ -57,7 +57,7 @@ class Reading(Connection):
     ) -> Recall:
         """Find what bears on ``query``.
 
-        Where a model decides (``ENGRAM_RERANK``), it is asked once which of the items found help to
+        Where a model judges (``ENGRAM_RERANK``), it is asked which of the items found help to
         answer. Those come first; the first ten found follow even if it sees no use in them; of
         facts also those of the relation asked about, the chain behind each, and what is one hop
         away. Without a model, facts come by score × belief, each with the chain behind it.

@@ -15,8 +15,9 @@ from engram_graph.graph import schema
 from engram_graph.graph.driver import Graph
 from engram_graph.graph.places import Vectors
 from engram_graph.models.facts import Vector
-from engram_graph.ports import Decider, Embedder, Extractor
+from engram_graph.ports import Decider, Embedder, Extractor, Reranker
 from engram_graph.rules.method import DEFAULT, Method
+from engram_graph.rules.tokens import Counter, estimate_tokens
 
 log = logging.getLogger(__name__)
 NO_EMBEDDER = "embedder: none installed, full text only"
@@ -29,8 +30,11 @@ class Runtime:
     Attributes:
         embedder: None when none is installed; vectors are then absent and search uses full text.
         method: gates, belief and numbers. escalation: asked where the decider is too unsure.
-        judge: asked which of the found items help; None leaves them in the order they were found.
+        reranker: says which of the found items help; None leaves them in the order they were found.
+        rerank_timeout_s: what a search waits for it at most.
         fits: the record of stored vectors that the embedder was found to fit.
+        without: parts of the order of a search that are switched off.
+        count, counted_by: how tokens of a context are counted, and by what.
         reads: the facts that searches gave, noted later. speakers: who speaks, by namespace.
     """
 
@@ -40,8 +44,12 @@ class Runtime:
     decider: Decider
     method: Method = DEFAULT
     escalation: Decider | None = None
-    judge: Decider | None = None
+    reranker: Reranker | None = None
+    rerank_timeout_s: float = 20.0
     fits: Vectors | None = None
+    without: frozenset[str] = frozenset()
+    count: Counter = estimate_tokens
+    counted_by: str = "estimate"
     reads: ReadNotes = field(init=False)
     speakers: Speakers = field(init=False)
     _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
@@ -87,7 +95,13 @@ class Runtime:
     async def aclose(self) -> None:
         """Note what was read, close the models and the pool."""
         await self.reads.aclose()
-        for part in (self.embedder, self.extractor, self.decider, self.escalation):
+        for part in (
+            self.embedder,
+            self.extractor,
+            self.decider,
+            self.escalation,
+            self.reranker,
+        ):
             if part is not None:
                 await part.aclose()
         await self.graph.close()

@@ -65,7 +65,7 @@ def merged(rankings: Sequence[Ranking]) -> Ranking:
     Probabilities and scores stand as they are. Of places the firsts of all requests come first,
     then the seconds, and so on; of equals that of the earlier request.
     """
-    scale = next((each.scale for each in rankings if each.numbers), "probability")
+    scale: Scale = next((each.scale for each in rankings if each.numbers), "probability")
     numbers = {item: number for each in rankings for item, number in each.numbers.items()}
     if scale == "place":
         listed = sorted((item for item in numbers if numbers[item] > 0), key=lambda i: -numbers[i])

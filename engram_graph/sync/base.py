@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 from engram_graph.errors import ConfigurationError
 from engram_graph.memory import AsyncMemory
 from engram_graph.portal import LoopThread, twin_of
-from engram_graph.ports import Decider, Embedder, Extractor
+from engram_graph.ports import Decider, Embedder, Extractor, Reranker
 from engram_graph.rules.method import Method
 from engram_graph.settings import Settings
 from engram_graph.wiring import Progress
@@ -32,6 +32,7 @@ class BlockingConnection:
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
         decider: Decider | None = None,
+        reranker: Reranker | None = None,
         method: Method | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -47,6 +48,7 @@ class BlockingConnection:
                     "embedder": embedder,
                     "extractor": extractor,
                     "decider": decider,
+                    "reranker": reranker,
                     "method": method,
                     "progress": progress,
                 },

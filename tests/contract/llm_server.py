@@ -51,6 +51,18 @@ def decisions(body: dict[str, Any], given: Mapping[str, Any] | None = None) -> s
     return json.dumps({"answers": {k: v for k, v in answers.items() if v is not None}})
 
 
+def items(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The items in a reranker's request, as the model reads them."""
+    return list(json.loads(body["messages"][1]["content"].split("\n")[1])["items"])
+
+
+def ranking(body: dict[str, Any], *words: str) -> str:
+    """An answer to a reranker's request: the items with one of ``words``, the first word first."""
+    shown = items(body)
+    found = [item["number"] for word in words for item in shown if word in item["text"]]
+    return json.dumps({"ranking": list(dict.fromkeys(found))})
+
+
 def answer(drafts: Iterable[dict[str, Any]]) -> str:
     """Drafts as JSON in the product's answer schema; ``relation`` is taken for ``predicate``."""
     return json.dumps({"facts": [_fact(draft) for draft in drafts]})

@@ -288,7 +288,7 @@ async def test_a_lost_part_of_wide_keeps_the_order_it_was_found_in(
     scored = [hit.scores.relevance for hit in recall.turns]
     assert scored == [0.9] * 30 + [None] * 10
     assert said(recall) == said(await memory.search("boat", mode="turns", wide=True))
-    assert recall.degraded == ("decider: decision_unavailable (10 of 40 not judged)",)
+    assert recall.degraded == ("decider: decision_unavailable (10 of 40 turns not judged)",)
     assert recall.sufficient is True
     lost = Listening(away=frozenset({2}))
     recall = await make_memory(decider=lost).search("boat", mode="turns", wide=True)
@@ -349,7 +349,7 @@ async def test_an_outage_leaves_the_order_without_a_model(
     decider.malformed = {"relevant_to_query": "nan"}
     recall = await judged.search("boat")
     assert objects(recall) == objects(await filled.search("boat"))
-    assert recall.degraded == ("decider: no usable answer (17 of 17 not judged)",)
+    assert recall.degraded == ("decider: no usable answer (17 of 17 facts not judged)",)
 
 
 async def test_settings_say_who_is_asked(
@@ -368,7 +368,7 @@ async def test_settings_say_who_is_asked(
     turns = await one("decider").search("Cork lives", mode="turns")
     assert said(turns)[0] == "Ann lives in Cork"
     assert turns.turns[0].scores.relevance == 1.0
-    assert (await one("auto").open()).judge is None
+    assert (await one("auto").open()).reranker is None
 
 
 # Lines
@@ -434,7 +434,7 @@ async def test_jev_judges_thirty_in_parts_and_an_overload_is_told(
     assert len(turns.turns) == 5
     server.script(*[Scripted(529, {"detail": {"error_type": "system_overloaded"}})] * 9)
     away = await judged.search("boat")
-    assert away.degraded == ("decider: decision_unavailable (30 of 30 not judged)",)
+    assert away.degraded == ("decider: decision_unavailable (30 of 30 facts not judged)",)
     assert objects(away) == objects(await memory.search("boat"))
 
 
