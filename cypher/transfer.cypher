@@ -96,7 +96,8 @@ WHERE f.namespace = $namespace AND f.recorded_at >= $at AND f.id IS NOT NULL
   AND (f.recorded_at > $at OR f.id > $after)
 WITH f ORDER BY f.namespace, f.recorded_at, f.id LIMIT $limit
 RETURN f.id AS id, f.recorded_at AS at,
-  COLLECT { MATCH (f)-[:MENTIONS]->(e:Entity) RETURN e.key ORDER BY e.key } AS mentions,
+  COLLECT { MATCH (f)-[r:MENTIONS]->(e:Entity)
+    RETURN {key: e.key, of: coalesce(r.of, [])} ORDER BY e.key } AS mentions,
   COLLECT { MATCH (f)-[r:SUPERSEDES|SAME_AS|CONTRADICTS|REFINES]->(g:Fact)
     RETURN {type: type(r), source: f.id, target: g.id, p: r.p, reason: r.reason,
       decided_at: r.decided_at} ORDER BY type(r), g.id } AS links
@@ -261,13 +262,15 @@ WHERE m.namespace = $namespace
 MERGE (f)-[:STATED_IN]->(m)
 
 // name: transfer_mentions
-// What facts mention besides their subject and object.
+// What facts mention besides their subject and object, and for whom, if a merge put it there. One
+// that is there stays as it is.
 CYPHER 25
 UNWIND $rows AS row
 MATCH (f:Fact {id: row.fact})
 WHERE f.namespace = $namespace
 MATCH (e:Entity {namespace: $namespace, key: row.key})
-MERGE (f)-[:MENTIONS]->(e)
+MERGE (f)-[r:MENTIONS]->(e)
+ON CREATE SET r.of = CASE WHEN size(row.of) > 0 THEN row.of END
 
 // name: transfer_links
 // Links of which one end is new. SUPERSEDES needs two new ends: a known fact may be open still.

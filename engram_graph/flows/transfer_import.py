@@ -278,14 +278,19 @@ class _Transport:
         ids = {r.fact: new for r in records if (new := self._names.of(r.fact)) is not None}
         known = await store.known_facts(self._graph, self._namespace, list(ids.values()))
         entities: dict[str, EntityRecord] = {}
-        pairs: list[tuple[str, str]] = []
+        kept: list[MentionRecord] = []
         for record in records:
             fact_id = ids.get(record.fact)
             if fact_id is not None and known.get(fact_id):
                 entity = self._register.entity(record.entity)
                 entities[entity.entity.key] = entity
-                pairs.append((fact_id, entity.entity.key))
-        await store.mentions(self._graph, self._namespace, list(entities.values()), pairs)
+                here = {
+                    "fact": fact_id,
+                    "entity": entity.entity.key,
+                    "of": tuple(map(self._names.derived, record.of)),
+                }
+                kept.append(record.model_copy(update=here))
+        await store.mentions(self._graph, self._namespace, list(entities.values()), kept)
 
     async def _vectors(
         self, texts: Sequence[str], given: Sequence[Vector | None]

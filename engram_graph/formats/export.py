@@ -177,7 +177,7 @@ def _check(record: AnyRecord) -> None:
             if not record.sources:
                 raise InputError("no message states the fact")
         case MentionRecord():
-            _ids(record.fact)
+            _ids(record.fact, *record.of)
         case LinkRecord():
             _ids(record.link.source, record.link.target)
         case DecisionRecord():

@@ -97,7 +97,9 @@ async def pages(graph: Graph, namespace: str, vectors: bool) -> AsyncIterator[li
             seen = _seen(rows[-1], "at")
             if kind == "mention":
                 yield [
-                    MentionRecord(fact=r["id"], entity=key) for r in rows for key in r["mentions"]
+                    MentionRecord(fact=r["id"], entity=each["key"], of=tuple(each["of"]))
+                    for r in rows
+                    for each in r["mentions"]
                 ]
             else:
                 yield [LinkRecord(link=records.link(link)) for r in rows for link in r["links"]]

@@ -10,7 +10,13 @@ from engram_graph.graph.driver import Graph, Tx
 from engram_graph.graph.queries import load
 from engram_graph.graph.write import Stored
 from engram_graph.models.decisions import RequestLog
-from engram_graph.models.export import AliasRecord, DecisionRecord, EntityRecord, MessageRecord
+from engram_graph.models.export import (
+    AliasRecord,
+    DecisionRecord,
+    EntityRecord,
+    MentionRecord,
+    MessageRecord,
+)
 from engram_graph.models.facts import Fact, Link, Vector
 
 _ON_RELATIONSHIPS = frozenset(
@@ -140,10 +146,13 @@ def _entity_parameters(items: Sequence[EntityRecord]) -> list[Row]:
 
 
 async def mentions(
-    graph: Graph, namespace: str, entities: Sequence[EntityRecord], pairs: Sequence[tuple[str, str]]
+    graph: Graph,
+    namespace: str,
+    entities: Sequence[EntityRecord],
+    items: Sequence[MentionRecord],
 ) -> None:
-    """Add (fact id, entity key) pairs."""
-    rows = [{"fact": fact_id, "key": key} for fact_id, key in pairs]
+    """Add mentions of ``entities``."""
+    rows = [{"fact": each.fact, "key": each.entity, "of": list(each.of)} for each in items]
 
     async def work(tx: Tx) -> None:
         scope = {"namespace": namespace}

@@ -99,11 +99,15 @@ class FactRecord(Record):
 
 
 class MentionRecord(Record):
-    """A fact (id) that names an entity (key) besides its subject and object."""
+    """A fact (id) that names an entity (key) besides its subject and object.
+
+    ``of``: ids of the entities that it named, when a merge made them this one; else empty.
+    """
 
     record: Literal["mention"] = "mention"
     fact: str
     entity: str
+    of: tuple[str, ...] = ()
 
 
 class LinkRecord(Record):

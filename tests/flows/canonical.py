@@ -128,14 +128,16 @@ async def exact(graph: Graph, namespace: str) -> list[Any]:
     """Everything the namespace holds, clocks too, but for its name and for ids.
 
     Each node stands with its properties and relationships, and each neighbour by its properties; an
-    id inside a value is replaced by what the fact of that id says.
+    id inside a value is replaced by what the fact of that id says, or by the entity's name.
     """
     rows = [native(row) for row in await graph.statement(_EVERYTHING, namespace=namespace)]
-    said = {
-        row["properties"]["id"]: str(row["properties"]["text"])
-        for row in rows
-        if row["labels"] == ["Fact"]
-    }
+    said: dict[str, str] = {}
+    for row in rows:
+        (label,), own = row["labels"], row["properties"]
+        if label in ("Fact", "Entity"):
+            said[own["id"]] = str(own["text" if label == "Fact" else "name"])
+        elif label == "Alias" and "entity_id" in own:  # what it was before a merge
+            said[own["entity_id"]] = str(own["name"])
 
     def told(value: Any) -> Any:
         if isinstance(value, str):

@@ -4,138 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from canonical import canonical, exact
-from flow_fakes import ScriptedDecider, ScriptedExtractor, broken, draft
+from flow_fakes import ScriptedDecider, ScriptedExtractor, draft
+from transfer_files import graph_of, lines_of
 
 from engram_graph.clock import derived_id
-from engram_graph.errors import ConflictError, InputError
+from engram_graph.errors import ConflictError
 from engram_graph.graph import transfer
 from engram_graph.graph import transfer_import as store
-from engram_graph.graph.driver import Graph
 from engram_graph.memory import AsyncMemory
 from engram_graph.sync import Memory
 
 pytestmark = pytest.mark.anyio
 Made = Callable[..., AsyncMemory]
-Lines = list[dict[str, Any]]
 
-SCRIPT = {
-    "relation_to_candidate": [
-        {"fact": "works at Saltway", "candidate": "Hollin", "p": {"update": 0.97, "new": 0.03}},
-        {"fact": "drives", "candidate": "works at Saltway", "p": {"duplicate": 0.9, "new": 0.1}},
-        {"fact": "crowds", "candidate": "markets", "p": {"contradiction": 0.9, "new": 0.1}},
-        {"fact": "night markets", "candidate": "prefers markets", "p": {"refinement": 0.95}},
-    ]
-}
 MOVE = {
     "relation_to_candidate": [
         {"fact": "Dunmere", "candidate": "works at Saltway", "p": {"update": 0.97, "new": 0.03}},
         {"fact": "Dunmere", "candidate": "drives", "p": {"update": 0.97, "new": 0.03}},
     ]
 }
-
-
-@pytest.fixture
-def decider() -> ScriptedDecider:
-    return ScriptedDecider(SCRIPT)
-
-
-@pytest.fixture
-def extractor() -> ScriptedExtractor:
-    return ScriptedExtractor(broken())
-
-
-@pytest.fixture
-async def full(make_memory: Made, decider: Any, extractor: Any) -> AsyncMemory:
-    """A memory with every kind of record: links, closings, a dispute, unfinished messages."""
-    memory = make_memory(decider=decider, extractor=extractor)
-    work: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
-        ("Mirelle", "works_at", "Hollin Press", {"said_at": "2025-01-01T09:00:00Z"}),
-        ("Mirelle", "works_at", "Saltway Freight", {"said_at": "2025-03-01T09:00:00Z"}),
-        (
-            *("Mirelle", "works_at", "Saltway Freight"),
-            {
-                "said_at": "2025-03-09T09:00:00Z",
-                "speaker": "Bero",
-                "text": "Mirelle drives for Saltway Freight",
-            },
-        ),
-        (
-            *("Mirelle", "prefers", "markets"),
-            {
-                "said_at": "2025-03-10T09:00:00Z",
-                "metadata": {"a": {"b": [1, None, 2.5]}, "ü": "é"},
-                "source_id": "m4",
-            },
-        ),
-        ("Mirelle", "dislikes", "crowds", {"said_at": "2025-03-11T09:00:00Z"}),
-        (
-            *("Bero", "friend_of", "Mirelle"),
-            {
-                "said_at": "2025-02-01T09:00:00Z",
-                "text": "Bero met Mirelle at Hollin Press.",
-                "conversation": "letters",
-            },
-        ),
-        (
-            *("Mirelle", "prefers", "night markets"),
-            {"said_at": "2025-03-12T09:00:00Z", "valid_until": "2025-04-01"},
-        ),
-    )
-    for subject, predicate, obj, more in work:
-        text = {"text": f"{subject} {predicate.replace('_', ' ')} {obj}"}
-        await memory.remember(subject, predicate, obj, **text | more)
-    # The same words of somebody else: no fact of its own, a source and a decision.
-    await memory.remember(
-        *("Mirelle", "works_at", "Saltway Freight"),
-        text="Mirelle works at Saltway Freight",
-        said_at="2025-03-13T09:00:00Z",
-        speaker="Bero",
-    )
-    # A name that means another, and two entities that became one.
-    await memory.remember("Berold", "speaks", "Welsh", said_at="2025-01-05")
-    await memory.remember("Bero", "speaks", "Welsh", said_at="2025-01-06")
-    await memory.add_alias("Mirelle", "Mimi")
-    await memory.merge_entities("Bero", "Berold")
-    await memory.add("Mirelle waved.", said_at="2025-03-12T09:00:00Z", source_id="m6")
-    return memory
-
-
-@pytest.fixture
-async def exported(full: AsyncMemory, tmp_path: Path) -> Path:
-    path = tmp_path / "memory.jsonl"
-    await full.export(path)
-    return path
-
-
-def lines_of(path: Path) -> Lines:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def write(path: Path, lines: Lines) -> Path:
-    """The lines as a file, with their counts put right."""
-    for kind in lines[0]["counts"]:
-        lines[0]["counts"][kind] = sum(line.get("record") == kind for line in lines)
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
-
-
-def of(lines: Lines, kind: str) -> Iterator[dict[str, Any]]:
-    return (line for line in lines if line.get("record") == kind)
-
-
-async def graph_of(memory: AsyncMemory) -> Graph:
-    return (await memory.open()).graph
-
-
-async def assert_nothing(memory: AsyncMemory, namespace: str) -> None:
-    assert await exact(await graph_of(memory), namespace) == []
 
 
 # -- a copy ---------------------------------------------------------------------------------------
@@ -218,6 +111,28 @@ async def test_a_merge_is_taken_back_in_the_copy(
     assert (len(there.facts), there.entity.name) == (len(original.facts), "Berold")
     assert await canonical(graph, copy) == await canonical(graph, namespace)
     assert (await full.entity("Mimi", namespace=copy)).name == "Mirelle"
+
+
+async def test_what_a_merge_made_of_a_mention_is_taken_back_in_the_copy(
+    make_memory: Made, namespace: str, tmp_path: Path
+) -> None:
+    """A fact that mentions an entity which was merged, and one that mentions both of them."""
+    memory, path, copy = make_memory(), tmp_path / "a.jsonl", namespace + "-copy"
+    for place in ("Hollin Press", "Hollin House"):
+        await memory.remember(place, "related_to", "Saltway", said_at="2025-01-01")
+    told = ("Bero met Mirelle at Hollin Press", "Bero met Odo at Hollin Press and Hollin House")
+    for person, text in zip(("Mirelle", "Odo"), told, strict=True):
+        await memory.remember("Bero", "friend_of", person, text=text, said_at="2025-02-01")
+    graph = await graph_of(memory)
+    before = (await canonical(graph, namespace))["facts"]
+    await memory.merge_entities("Hollin House", "Hollin Press")
+    await memory.export(path)
+    await memory.import_(path, namespace=copy)
+    assert await exact(graph, copy) == await exact(graph, namespace)
+    await memory.unmerge("Hollin Press")
+    await memory.unmerge("Hollin Press", namespace=copy)
+    assert (await canonical(graph, namespace))["facts"] == before
+    assert await canonical(graph, copy) == await canonical(graph, namespace)
 
 
 async def test_a_name_that_is_an_alias_there_means_its_entity(
@@ -426,191 +341,6 @@ async def test_a_namespace_that_keeps_changing_is_not_exported(
     assert list(folder.iterdir()) == []
     await full.export(folder / "a.jsonl")
     await full.import_(folder / "a.jsonl", namespace=full.namespace + "-copy")  # type: ignore[operator]
-
-
-# -- the file -------------------------------------------------------------------------------------
-
-
-async def test_an_existing_file_is_kept(full: AsyncMemory, exported: Path) -> None:
-    before = exported.read_bytes()
-    with pytest.raises(InputError, match="exists"):
-        await full.export(exported)
-    assert exported.read_bytes() == before
-    await full.remember("Bero", "owns", "a mug", said_at="2025-04-01")
-    told = await full.export(exported, overwrite=True)
-    assert told.counts.fact == 10
-    assert sum(1 for _ in of(lines_of(exported), "fact")) == 10
-    assert exported.stat().st_mode & 0o077 == 0
-
-
-@pytest.mark.parametrize("name", ["no/such/folder/a.jsonl", "."])
-async def test_a_file_that_cannot_be_written(full: AsyncMemory, tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError):
-        await full.export(tmp_path / name)
-
-
-async def test_without_a_path_the_file_is_named_after_the_namespace(
-    full: AsyncMemory, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    told = await full.export()
-    assert re.fullmatch(rf"engram-{namespace}-\d{{8}}T\d{{6}}Z\.jsonl", told.path)
-    assert [path.name for path in tmp_path.iterdir()] == [told.path]
-    odd = await full.export(namespace=f"{namespace}/../ö")
-    assert re.fullmatch(rf"engram-{namespace}-\.\.-\d{{8}}T\d{{6}}Z\.jsonl", odd.path)
-
-
-async def test_vectors_are_taken_when_they_fit(
-    full: AsyncMemory, namespace: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "vectors.jsonl"
-    await full.export(path, vectors=True)
-    lines = lines_of(path)
-    for line in of(lines, "fact"):
-        line["vector"] = [1.0] + [0.0] * 383
-    write(path, lines)
-    found = "MATCH (f:Fact {namespace: $namespace}) RETURN DISTINCT f.embedding[0] = 1.0 AS taken"
-    graph = await graph_of(full)
-    await full.import_(path, namespace=namespace + "-taken")
-    assert await graph.statement(found, namespace=namespace + "-taken") == [{"taken": True}]
-    lines[0]["embedding"]["model"] = "another"
-    write(path, lines)
-    await full.import_(path, namespace=namespace + "-made")
-    assert await exact(graph, namespace + "-made") == await exact(graph, namespace)
-
-
-def first_of(kind: str, path: str, value: Any) -> Callable[[Lines], None]:
-    """Sets a member of the first record of a kind."""
-
-    def change(lines: Lines) -> None:
-        target = next(of(lines, kind))
-        *inner, last = path.split(".")
-        for name in inner:
-            target = target[name]
-        target[last] = value
-
-    return change
-
-
-NOBODY = "00000000-0000-4000-8000-000000000000"
-
-
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (first_of("fact", "fact.belief", 1.5), "belief is not in"),
-        (first_of("fact", "fact.belief", 0.5), "not what the latest decision"),
-        (first_of("fact", "fact.predicate", "zooms_to"), "unknown predicate"),
-        (first_of("fact", "fact.open", "perhaps"), "fact.fact.open"),
-        (first_of("fact", "fact.subject_key", "nobody"), "names a entity"),
-        (first_of("fact", "sources", [NOBODY]), "names a message"),
-        (first_of("fact", "sources", []), "no message states"),
-        (first_of("fact", "fact.id", "f1"), "no UUID"),
-        (first_of("fact", "fact.valid_from", "2025-01-01T00:00:00"), "time zone"),
-        (first_of("fact", "fact.colour", "red"), "fact.fact.colour"),
-        (first_of("fact", "vector", [1.0]), "a vector"),
-        (first_of("message", "message.text", "a\x00b"), "NUL"),
-        (first_of("message", "message.text", " "), "blank"),
-        (first_of("message", "message.status", "lost"), "message.message.status"),
-        (first_of("link", "link.target", NOBODY), "names a fact"),
-        (first_of("decision", "decision.fact_id", NOBODY), "names a fact"),
-        (first_of("request", "decisions", [NOBODY]), "names a decision"),
-        (lambda lines: lines.insert(3, lines[3]), "twice"),
-        (lambda lines: lines.append(lines[1]), "after a alias"),
-        (lambda lines: lines.insert(3, {"record": "planet"}), "planet"),
-        (lambda lines: lines[0].update(version=9), "version 9"),
-        (lambda lines: lines[0].update(format="other"), "no header"),
-    ],
-)
-async def test_a_damaged_file_is_refused_whole(
-    full: AsyncMemory,
-    namespace: str,
-    exported: Path,
-    damage: Callable[[Lines], Any],
-    message: str,
-) -> None:
-    lines = lines_of(exported)
-    damage(lines)
-    with pytest.raises(InputError, match=message) as caught:
-        await full.import_(write(exported, lines), namespace=namespace + "-copy")
-    assert isinstance(caught.value.details["position"], int)
-    assert caught.value.hint
-    await assert_nothing(full, namespace + "-copy")
-
-
-async def test_a_circle_of_facts_is_refused(
-    full: AsyncMemory, namespace: str, exported: Path
-) -> None:
-    lines = lines_of(exported)
-    closed = [one["fact"]["id"] for one in of(lines, "fact") if not one["fact"]["open"]]
-    first = next(i for i, one in enumerate(lines) if one.get("record") == "link")
-    for a, b in ((0, 1), (1, 0)):
-        link = {"type": "SUPERSEDES", "source": closed[a], "target": closed[b]}
-        lines.insert(first, {"record": "link", "link": link})
-    with pytest.raises(InputError, match="circle"):
-        await full.import_(write(exported, lines), namespace=namespace + "-copy")
-    await assert_nothing(full, namespace + "-copy")
-
-
-async def test_a_file_cut_short_is_refused(
-    full: AsyncMemory, namespace: str, exported: Path
-) -> None:
-    whole = exported.read_bytes()
-    for end in (len(whole) - 2, whole[:-1].rindex(b"\n") + 1, len(whole) // 2, 10, 0):
-        exported.write_bytes(whole[:end])
-        with pytest.raises(InputError):
-            await full.import_(exported, namespace=namespace + "-copy")
-    await assert_nothing(full, namespace + "-copy")
-
-
-async def test_a_file_that_is_not_there(full: AsyncMemory, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot read"):
-        await full.import_(tmp_path / "none.jsonl")
-
-
-async def test_a_file_with_ids_of_another_namespace_is_refused(
-    full: AsyncMemory, namespace: str, exported: Path
-) -> None:
-    """Nobody gets at another tenant's facts by writing their own name into a header."""
-    graph = await graph_of(full)
-    before = await exact(graph, namespace)
-    lines = lines_of(exported)
-    lines[0]["namespace"] = namespace + "-thief"
-    with pytest.raises(InputError, match="another namespace"):
-        await full.import_(write(exported, lines), namespace=namespace + "-thief")
-    await assert_nothing(full, namespace + "-thief")
-    assert await exact(graph, namespace) == before
-
-
-async def test_secrets_of_a_foreign_file_stay_out(
-    full: AsyncMemory, namespace: str, exported: Path
-) -> None:
-    secret = "Quill9!Moth-Ferry"
-    lines = lines_of(exported)
-    fact = next(of(lines, "fact"))
-    for line in of(lines, "entity"):
-        if line["entity"]["key"] == fact["fact"]["object_key"]:
-            line["entity"] |= {"key": secret.lower(), "name": secret, "aliases": [secret]}
-    for line in (*of(lines, "fact"), *of(lines, "mention")):
-        if line["record"] == "mention":
-            if line["entity"] == "hollin press":
-                line["entity"] = secret.lower()
-        elif line["fact"]["object_key"] == fact["fact"]["object_key"]:
-            line["fact"] |= {"object_key": secret.lower(), "object": secret}
-    fact["fact"]["text"] = f"The password of the mill ledger is {secret}"
-    fact["fact"]["source_quote"] = f"it is {secret}"
-    message = next(of(lines, "message"))
-    message["message"]["text"] = f"Well, {secret} then"
-    message["message"]["metadata"] = {"raw": [secret], secret: 1}
-    message["drafts"]["drafts"][0]["object"] = secret
-    next(of(lines, "decision"))["decision"]["reason"] = f"heard {secret}"
-    next(of(lines, "request"))["request"]["error"] = f"said {secret}"
-    copy = namespace + "-copy"
-    done = await full.import_(write(exported, lines), namespace=copy)
-    assert (done.messages, done.facts, done.failed) == (11, 9, ())
-    stored = json.dumps(await exact(await graph_of(full), copy), default=str).lower()
-    assert secret.lower() not in stored
-    assert "the password of the mill ledger is (redacted)" in stored
 
 
 # -- size, and the blocking twin ------------------------------------------------------------------
