@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from engram_graph.cli.interrupt import interruptible
-from engram_graph.cli.output import one_line
+from engram_graph.cli.output import counted, one_line
 from engram_graph.cli.run import FAILED, OK, Run, command, listing
 from engram_graph.errors import InputError
 
@@ -52,7 +53,7 @@ async def forget(
     async with run.memory() as memory:
 
         async def ask(only_count: bool) -> Forgotten:
-            with listing(memory):
+            with nullcontext() if entity is not None else listing(memory):
                 return await memory.forget(
                     fact=fact,
                     message=message,
@@ -71,18 +72,21 @@ async def forget(
         run.out.data(result)
     else:
         run.out.line(f"{'would forget' if dry_run else 'forgot'} {_counts(result)}")
+        if dry_run:
+            run.out.note("Nothing was forgotten: without --dry-run it is.")
     return OK
 
 
 def _counts(result: Forgotten) -> str:
-    kinds = (
-        ("fact", "facts", result.facts),
-        ("message", "messages", result.messages),
-        ("entity", "entities", result.entities),
-        ("decision", "decisions", result.decisions),
-        ("request", "requests", result.requests),
+    return ", ".join(
+        (
+            counted(result.facts, "fact"),
+            counted(result.messages, "message"),
+            counted(result.entities, "entity", "entities"),
+            counted(result.decisions, "decision"),
+            counted(result.requests, "request"),
+        )
     )
-    return ", ".join(f"{number} {one if number == 1 else many}" for one, many, number in kinds)
 
 
 def _confirmed(run: Run, what: str) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engram_graph.cli.output import counted
 from engram_graph.cli.run import FAILED, OK, Run, command, listing
 
 if TYPE_CHECKING:
@@ -86,11 +87,12 @@ def _show(run: Run, report: HygieneReport) -> None:
     would = "" if report.applied else "would be "
     skipped = f" ({report.skipped} left undecided)" if report.skipped else ""
     run.out.line(
-        f"{report.asked} of {report.pairs} pairs asked about{skipped}, "
+        f"{report.asked} of {counted(report.pairs, 'pair')} asked about{skipped}, "
         f"{links.count('link')} {would}linked, {links.count('unlink')} {would}unlinked; "
-        f"{report.stale} stale facts asked about, {len(report.archived)} facts {would}archived"
+        f"{counted(report.stale, 'stale fact')} asked about, "
+        f"{counted(len(report.archived), 'fact')} {would}archived"
     )
     cost = "unknown" if report.cost_usd is None else f"${report.cost_usd:.6f}"
-    run.out.line(f"{report.requests} requests, cost {cost}")
+    run.out.line(f"{counted(report.requests, 'request')}, cost {cost}")
     if not report.applied and (report.same_as or report.archived):
         run.out.note("Nothing was changed: --apply does it.")

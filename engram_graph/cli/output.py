@@ -159,6 +159,11 @@ def _plain(value: Any) -> Any:
     return isoformat() if isoformat is not None else str(value)
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """``1 fact``, ``2 facts``; ``many`` where it is not ``one`` with an s."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def one_line(text: str) -> str:
     """``text`` on one line, without characters that could steer a terminal."""
     kept = "".join(char if char.isprintable() or char.isspace() else "�" for char in text)

@@ -161,10 +161,16 @@ def command(
         vars(call)["__signature__"] = inspect.Signature([first, *own, *extra])
         call.__annotations__ = {each.name: each.annotation for each in [first, *own, *extra]}
         del vars(call)["__wrapped__"]
-        app.command(name, rich_help_panel=panel)(call)
+        app.command(name, rich_help_panel=panel, help=_paragraphs(body.__doc__ or ""))(call)
         return body
 
     return register
+
+
+def _paragraphs(text: str) -> str:
+    """A docstring to be wrapped to the terminal's width, rather than to that of its file."""
+    parts = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(" ".join(part.split()) for part in parts)
 
 
 # Typer carries a click of its own in some versions: the class both have in common.

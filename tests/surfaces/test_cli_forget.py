@@ -64,6 +64,7 @@ def test_yes_does_not_ask(maya: Engram, kite: str, target: tuple[str, ...]) -> N
 def test_a_dry_run_for_people(maya: Engram, kite: str) -> None:
     done = maya("forget", "--fact", kite, "--dry-run")
     assert done.out.startswith("would forget 1 fact, 1 message")
+    assert done.err == "Nothing was forgotten: without --dry-run it is.\n"
 
 
 @pytest.mark.parametrize(
@@ -77,8 +78,10 @@ def test_exactly_one_thing(engram: Engram, target: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("target", ["--fact", "--message", "--entity"])
 def test_what_is_not_there(maya: Engram, target: str) -> None:
-    done = maya("forget", target, "nothing", "--json")
+    done = maya("forget", target, "Nothing", "--json")
     assert (done.code, done.error["code"]) == (1, "not_found")
+    assert "'Nothing'" in done.error["message"]
+    assert ("`entities`" if target == "--entity" else "`engram facts ") in done.error["hint"]
 
 
 def test_without_a_namespace(engram: Engram) -> None:
