@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+import engram_graph
 from engram_graph import schemas
+from engram_graph.models.facts import Record
 from engram_graph.rules.method import PRESETS
 from engram_graph.settings import Settings
 
@@ -24,6 +26,14 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_schema_is_what_the_model_says(name: str) -> None:
     stored = (schemas.folder() / f"{name}.schema.json").read_text(encoding="utf-8")
     assert stored == schemas.render(schemas.RECORDS[name]), "run: python -m engram_graph.schemas"
+
+
+def test_every_public_record_has_a_schema_and_every_schema_a_record() -> None:
+    public = {getattr(engram_graph, name) for name in engram_graph.__all__}
+    records = {one for one in public if isinstance(one, type) and issubclass(one, Record)}
+    assert records <= set(schemas.RECORDS.values())
+    files = {path.name for path in schemas.folder().glob("*.json")}
+    assert files == {f"{name}.schema.json" for name in schemas.RECORDS}
 
 
 @pytest.mark.parametrize(
