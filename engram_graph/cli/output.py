@@ -166,6 +166,9 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 def one_line(text: str) -> str:
     """``text`` on one line, without characters that could steer a terminal."""
+    words = text.split()
+    if all(map(str.isprintable, words)):  # as nearly always, and a message may be very long
+        return " ".join(words)
     kept = "".join(char if char.isprintable() or char.isspace() else "�" for char in text)
     return " ".join(kept.split())
 

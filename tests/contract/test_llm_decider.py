@@ -439,7 +439,7 @@ def test_no_answer_in_time_and_no_server(server: LLMServer) -> None:
 
 def test_waits_between_tries_have_an_end(server: LLMServer) -> None:
     server.script(Said(status=429, body="{}", headers={"retry-after": "50"}), last_repeats=True)
-    error = refused(llm(server, timeout_s=0.1, max_retries=1), usual())
+    error = refused(llm(server, timeout_s=1.0, max_retries=1), usual())
     assert type(error) is DecisionUnavailableError
     assert len(server.requests) == 1
 

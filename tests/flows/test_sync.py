@@ -60,7 +60,7 @@ def test_a_program_that_leaves_its_client_open_ends(
             "ENGRAM_EXTRACTOR": "patterns",
         },
         capture_output=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (3, b"")
