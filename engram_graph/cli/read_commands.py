@@ -263,7 +263,10 @@ async def stats(run: Run) -> None:
 
 async def doctor(
     run: Run,
-    everywhere: Annotated[bool, typer.Option("--everywhere", help="All namespaces.")] = False,
+    everywhere: Annotated[
+        bool,
+        typer.Option("--everywhere", help="All namespaces, the indexes, and what a reembed left."),
+    ] = False,
 ) -> int:
     """Check the graph's invariants; exit code 1 when one is broken."""
     async with run.memory() as memory:

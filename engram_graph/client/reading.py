@@ -267,7 +267,8 @@ class Reading(Connection):
         """Check the graph's invariants; reports, never repairs.
 
         Args:
-            everywhere: all namespaces instead of one.
+            everywhere: all namespaces instead of one, and what belongs to none: the indexes, and
+                vectors that a reembed was making when it broke off.
         """
         scope = None if everywhere else self._scope(namespace)
         return await doctor.check((await self.open()).graph, scope)
