@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -46,21 +47,40 @@ async def shortlist(
     curve: Annotated[
         bool, typer.Option("--curve", help="Also at 5, 10, 20, 30 and 50 of the same pools.")
     ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Also write all tables (shortlist.md) and a plot of them there."
+        ),
+    ] = None,
 ) -> None:
     """How many questions have all, or any, of their evidence among the first k turns.
 
     The file goes into a namespace of its own, which is kept: a second run only asks.
     """
     from engram_graph.evaluation import shortlist as flow
+    from engram_graph.evaluation.shortlist_files import Study
 
     conversations = flow.chosen(file, conversation)
-    orders = {**flow.WHOLE, **(flow.ABLATION if ablation else {})}
+    orders = {**flow.WHOLE, **(flow.ABLATION if ablation or report else {})}
+    study = Study(report, conversations, k) if report else None
     found = {}
+    fell_back: dict[str, None] = {}
     async with _stored(run, file, conversations) as memory:
+        embedder = (await memory.open()).embedder
         for each in conversations:
+            look = study.looks_at(each) if study else None
             with run.out.bar(f"Asking {each.id}", say=False) as progress:
-                found[each.id], degraded = await flow.measure(memory, each, k, orders, progress)
-            run.out.degraded(degraded)
+                found[each.id], degraded = await flow.measure(
+                    memory, each, k, orders, progress, look=look
+                )
+            fell_back |= dict.fromkeys(degraded)
+    run.out.degraded(tuple(fell_back))
+    if study:
+        with run.out.bar("Fitting") as progress:
+            model = embedder.model if embedder else None
+            files = study.write(found, model, tuple(fell_back), progress)
+        run.out.note(f"written: {', '.join(map(str, files))}")
 
     def together(name: str = "", at: int = k) -> flow.Row:
         return flow.row(flow.rates(conversations, found, name, at))
@@ -69,7 +89,7 @@ async def shortlist(
         {"conversation": each.id, **flow.row(flow.rates([each], found, "", k))}
         for each in conversations
     ]
-    without = [{"without": part, **together(part)} for part in orders if part]
+    without = [{"without": part, **together(part)} for part in flow.ABLATION if part in orders]
     points = [together(at=at) for at in flow.CURVE] if curve else []
     if run.json:
         data: dict[str, Any] = together()

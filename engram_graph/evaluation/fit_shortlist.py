@@ -117,19 +117,33 @@ def cross_validated(
     tables: Sequence[Table], progress: Callable[[int, int], None] | None = None
 ) -> Fit:
     """Fit on all, and on all but each conversation in turn."""
-    names = list(dict.fromkeys(each.conversation for each in tables))
     everything = fit(tables)
-    folds: dict[str, Vector] = {}
-    for number, name in enumerate(names, 1):
-        others = [each for each in tables if each.conversation != name]
-        folds[name] = fit(others, everything)
-        if progress:
-            progress(number, len(names))
+    folds = left_out(tables, everything, progress)
     return Fit(
-        _curve(tables, folds),
-        _curve(tables, dict.fromkeys(names, everything)),
+        _curve(tables, orders(tables, folds)),
+        _curve(tables, orders(tables, dict.fromkeys(folds, everything))),
         {part: _told(part, everything, list(folds.values())) for part in WEIGHTS},
     )
+
+
+def left_out(
+    tables: Sequence[Table],
+    start: Sequence[float] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Vector]:
+    """Conversation → the weights of ``PARTS`` fitted on all the others."""
+    names = list(dict.fromkeys(each.conversation for each in tables))
+    folds: dict[str, Vector] = {}
+    for number, name in enumerate(names, 1):
+        folds[name] = fit([each for each in tables if each.conversation != name], start)
+        if progress:
+            progress(number, len(names))
+    return folds
+
+
+def orders(tables: Sequence[Table], weights: Mapping[str, Vector]) -> dict[str, list[str]]:
+    """Question → source ids, best first by the weights of its conversation."""
+    return {each.question.id: each.order(weights[each.conversation]) for each in tables}
 
 
 def fit(tables: Sequence[Table], start: Sequence[float] | None = None) -> Vector:
@@ -203,10 +217,11 @@ def _loss(tables: Sequence[Table], weights: Sequence[float]) -> tuple[float, Vec
     return value, slope, bend
 
 
-def _curve(tables: Sequence[Table], weights: Mapping[str, Vector]) -> list[dict[str, float | int]]:
-    orders = {each.question.id: each.order(weights[each.conversation]) for each in tables}
+def _curve(
+    tables: Sequence[Table], found: Mapping[str, Sequence[str]]
+) -> list[dict[str, float | int]]:
     questions = [each.question for each in tables]
-    return [_rates(evidence_recall(questions, orders, k)) for k in CURVE]
+    return [_rates(evidence_recall(questions, found, k)) for k in CURVE]
 
 
 def _rates(found: EvidenceRecall) -> dict[str, float | int]:

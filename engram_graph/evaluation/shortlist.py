@@ -7,7 +7,7 @@ question or answer is stored.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from engram_graph.errors import InputError
@@ -29,11 +29,19 @@ Found = dict[str, dict[str, list[str]]]
 CURVE = (5, 10, 20, 30, 50)
 WHOLE: Orders = {"": turns.WEIGHTS}
 """The order of a search."""
-ABLATION: Orders = {
-    part: {name: weight for name, weight in turns.WEIGHTS.items() if name != part}
-    for part in turns.WEIGHTS
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "all from vectors": ("cosine", "content", "near", "answers"),
+    "all from words": ("words", "words_near"),
+    "all from neighbours": ("near", "words_near", "answers"),
 }
-"""Each part off in turn; the others keep their weights."""
+"""Parts that stand in for one another; what a group is worth shows only without all of it."""
+ABLATION: Orders = {
+    name: {part: weight for part, weight in turns.WEIGHTS.items() if part not in off}
+    for name, off in {**{part: (part,) for part in turns.WEIGHTS}, **GROUPS}.items()
+}
+"""Each part off in turn, and each group; the others keep their weights."""
+COSINE, BM25 = "cosine alone", "BM25 alone"
+"""Orders by one index each, for comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +50,27 @@ class Pool:
 
     Attributes:
         rows: message id → part → value. sources: message id → source id.
+        cosine: message id → likeness to the question. bm25: the same of full text, for what it
+            found.
         degraded: why there are no vectors, if there are none.
     """
 
     question: Question
     rows: dict[str, dict[str, float]]
     sources: dict[str, str]
-    degraded: str | None
+    degraded: str | None = None
+    cosine: Mapping[str, float] = field(default_factory=dict)
+    bm25: Mapping[str, float] = field(default_factory=dict)
+
+    def best(self, weights: Mapping[str, float], k: int) -> list[str]:
+        """Source ids of the first ``k`` by ``weights``."""
+        return [self.sources[each] for each in turns.order(self.rows, weights)[:k]]
+
+    def alone(self, name: str, k: int) -> list[str]:
+        """Source ids of the first ``k`` by one index alone: ``COSINE`` or ``BM25``."""
+        scores = self.cosine if name == COSINE else self.bm25
+        best = sorted(scores, key=lambda each: (-scores[each], each))
+        return [self.sources[each] for each in best[:k]]
 
 
 class NoFacts:
@@ -93,6 +115,9 @@ async def store(
 
     Args:
         memory: with ``NoFacts`` for its extractor.
+
+    Raises:
+        InputError: a turn that cannot be stored.
     """
     namespace = NAMESPACE + conversation.id
     known = await memory.stats(namespace=namespace)
@@ -101,6 +126,12 @@ async def store(
     done = await memory.ingest(
         path, namespace=namespace, conversation=conversation.id, progress=progress
     )
+    if done.failed:
+        position, reason = done.failed[0]
+        raise InputError(
+            f"{conversation.id}: {len(done.failed)} turns cannot be stored; {position}: {reason}",
+            field="file",
+        )
     return done.messages
 
 
@@ -116,7 +147,14 @@ async def pools(
         )
         found = await shortlists.pool(runtime, asked, k)
         rows = turns.standard(turns.measured(question.text, [each.turn for each in found]))
-        yield Pool(question, rows, {each.turn.id: each.source_id for each in found}, reason)
+        yield Pool(
+            question,
+            rows,
+            {each.turn.id: each.source_id for each in found},
+            reason,
+            {each.turn.id: each.turn.cosine for each in found if each.turn.cosine is not None},
+            {each.turn.id: each.text for each in found if each.text is not None},
+        )
         if progress:
             progress(number, len(questions))
 
@@ -127,16 +165,29 @@ async def measure(
     k: int,
     orders: Orders,
     progress: Progress | None = None,
+    *,
+    look: Callable[[Pool], None] | None = None,
 ) -> tuple[Found, tuple[str, ...]]:
-    """Put the turns for every question in each of ``orders``; and what fell back."""
-    found: Found = {name: {} for name in orders}
+    """Put the turns for every question in each of ``orders``; and what fell back.
+
+    Args:
+        look: is shown each pool.
+
+    Returns:
+        The orders by one index alone are there, too.
+    """
+    most = max(k, *CURVE)
+    found: Found = {name: {} for name in (*orders, COSINE, BM25)}
     degraded: dict[str, None] = {}
     async for pool in pools(memory, conversation, k, progress):
         for name, weights in orders.items():
-            best = turns.order(pool.rows, weights)[: max(k, *CURVE)]
-            found[name][pool.question.id] = [pool.sources[each] for each in best]
+            found[name][pool.question.id] = pool.best(weights, most)
+        for name in (COSINE, BM25):
+            found[name][pool.question.id] = pool.alone(name, most)
         if pool.degraded:
             degraded[pool.degraded] = None
+        if look:
+            look(pool)
     return found, tuple(degraded)
 
 

@@ -156,7 +156,7 @@ def test_a_shortlist_with_each_part_off_and_along_its_length(
     monkeypatch.setattr(shortlist, "NAMESPACE", namespace + ":")
     command = ("eval", "shortlist", str(file), "--k", "1", "--ablation", "--curve")
     found = on_server(*command, "--json").json
-    assert [row["without"] for row in found["ablation"]] == list(WEIGHTS)
+    assert [row["without"] for row in found["ablation"]] == [*WEIGHTS, *shortlist.GROUPS]
     assert {row["questions"] for row in found["ablation"]} == {4}
     assert [row["k"] for row in found["curve"]] == [5, 10, 20, 30, 50]
     assert found["all"] < found["curve"][0]["all"] == 1.0  # four turns in all
@@ -203,3 +203,16 @@ def test_bench(on_server: Engram, migrated: Any) -> None:
     assert {"work", "p50_ms", "bare_p50_ms", "ratio"} <= set(done.json[0])
     left = on_server("namespaces", "--json").json
     assert not [row for row in left if row["namespace"].startswith("bench-")]
+
+
+def test_bench_of_growth(on_server: Engram, migrated: Any) -> None:
+    done = on_server("bench", "--growth", "100,200", "--rounds", "2", "--json")
+    assert done.code == 0
+    assert {row["facts"] for row in done.json} == {100, 200}
+    assert all(row["met"] for row in done.json if "found" in row)
+
+
+@pytest.mark.parametrize("sizes", ["", "many", "1000,100", "50", "-1000"])
+def test_bench_of_no_growth(engram: Engram, sizes: str) -> None:
+    done = engram("bench", f"--growth={sizes}", "--json")
+    assert (done.code, done.error["field"]) == (2, "growth")
