@@ -23,14 +23,15 @@ from engram_graph.rules.text import encodable, turn_text
 
 NAME = "cross-encoder"
 WINDOW = 8
-_MAX_CHARS = 20_000  # models read a few hundred tokens; tokenizing more only costs time
+_MAX_CHARS = 2_000  # of question and item: to cut longer pairs takes tokenizers quadratic time
 
 
 class CrossEncoderReranker:
     """Scores each pair of question and item by a cross-encoder, eight pairs at a time.
 
     An item is what was said: a fact's text, or ``speaker: text`` of a message, without dates, as
-    such models are trained on bare passages. Its number is the logistic function of the model's
+    such models are trained on bare passages. Of question and item the first 2,000 characters
+    are read, or as many tokens as the model takes. Its number is the logistic function of the model's
     raw output, whatever activation the model's files ask for: between 0 and 1 and in the model's
     own order, and no probability that anything was calibrated to.
 

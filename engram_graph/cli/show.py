@@ -171,13 +171,15 @@ def recall(result: Recall) -> Iterator[Text | str]:
 
 
 def found_by(hit: FactHit | TurnHit) -> str:
-    """How relevant a model judged a hit, why it is there if not for that, and what it stands for.
+    """What a reranker said of a hit, why it is there if not for that, and what it stands for.
 
     Empty where there was no model.
     """
     said = []
     if hit.scores.relevance is not None:
         said.append(f"relevance {hit.scores.relevance:.2f}")
+    if hit.scores.rerank is not None:
+        said.append(f"rerank {hit.scores.rerank:.2f}")
     if hit.why not in ("shortlist", "history"):
         said.append(hit.why)
     if also := getattr(hit, "also", ()):
