@@ -30,8 +30,8 @@ class CrossEncoderReranker:
     """Scores each pair of question and item by a cross-encoder, eight pairs at a time.
 
     An item is what was said: a fact's text, or ``speaker: text`` of a message, without dates, as
-    such models are trained on bare passages. Of question and item the first 2,000 characters
-    are read, or as many tokens as the model takes. Its number is the logistic function of the model's
+    such models are trained on bare passages. Of question and item the first 2,000 characters are
+    read, or as many tokens as the model takes. Its number is the logistic function of the model's
     raw output, whatever activation the model's files ask for: between 0 and 1 and in the model's
     own order, and no probability that anything was calibrated to.
 
