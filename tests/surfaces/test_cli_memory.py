@@ -425,3 +425,39 @@ def test_resume_after_a_failed_extraction(maya: Engram, monkeypatch: pytest.Monk
     done = maya("resume", "--json")
     assert done.code == 0
     assert done.json[0]["facts"][0]["object"] == "Porto"
+
+
+def test_between(maya: Engram, moved: tuple[str, str]) -> None:
+    def ids(*between: str) -> list[str]:
+        return [fact["id"] for fact in maya("facts", "--between", *between, "--json").json]
+
+    assert ids("2024-02-01", "2024-03-01") == [moved[0]]
+    assert ids("2024-02-01", "2024-06-01") == list(moved)
+    found = maya("search", "Where?", "--between", "2024-02-01", "2024-03-01", "--json").json
+    assert [hit["id"] for hit in found["facts"]] == [moved[0]]
+    wrong = maya("facts", "--between", "2024-03-01", "2024-02-01", "--json")
+    assert (wrong.code, wrong.error["field"]) == (2, "between")
+    both = maya("facts", "--between", "2024-02-01", "2024-03-01", "--as-of", "2024-02-02")
+    assert both.code == 2
+
+
+def test_diff(maya: Engram, moved: tuple[str, str]) -> None:
+    found = maya("diff", "2024-06-01", "2024-06-01", "--json").json
+    assert [(each["kind"], each["fact"]["id"]) for each in found["changes"]] == [
+        ("ended", moved[0]),
+        ("began", moved[1]),
+    ]
+    assert (found["end"], found["complete"]) == ("2024-06-02T00:00:00Z", True)
+    ended, began = maya("diff", "2024-02-01").out.splitlines()
+    assert ended.startswith("2024-06-01         ended     Maya lives in Berlin")
+    assert "[ended: newer statement]  superseded by: Maya lives in Lisbon" in ended
+    assert began.endswith(moved[1])
+    done = maya("diff", "2024-06-01", "--clock", "recorded").out.splitlines()
+    assert [line.split()[2] for line in done] == ["recorded", "recorded", "closed"]
+    assert "[from 2024-01-01]" in done[0]
+    assert "[ended: newer statement · true until 2024-06-01]" in done[2]
+    some = maya("diff", "2024-01-01", "--limit", "1")
+    assert "first 1" in some.err
+    nothing = maya("diff", "2024-07-01", "--subject", "Maya", "--predicate", "lives_in")
+    assert (nothing.code, nothing.out, nothing.err) == (0, "", "no changes\n")
+    assert maya("diff", "2024-01-01", "--clock", "wall").code == 2
