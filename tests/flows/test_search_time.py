@@ -318,3 +318,12 @@ async def test_as_of_leaves_no_part_to_the_date_named(memory: Any) -> None:
     found = await memory.search("Where did Ana live in 2018?", as_of="2020-01-01")
     assert "Cork" in objects(found)
     assert all("date" not in hit.scores.parts for hit in found.facts)
+
+
+async def test_the_part_of_the_date_can_be_switched_off(make_memory: Make, settings: Any) -> None:
+    off = settings.model_copy(update={"search_without": "date"})
+    memory = make_memory(settings=off)
+    await live(memory)
+    found = await memory.search("Where did Ana live in 2018?")
+    assert all("date" not in hit.scores.parts for hit in found.facts)
+    assert next(h.fact.object for h in found.facts if h.fact.predicate == "lives_in") == "Rome"
