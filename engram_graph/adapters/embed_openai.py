@@ -10,8 +10,8 @@ from engram_graph.adapters.embed_prefix import name_with_prefixes
 from engram_graph.adapters.openai_client import OpenAIClient
 from engram_graph.errors import ConfigurationError, EmbeddingError
 from engram_graph.models.facts import Vector
-from engram_graph.rules.render import estimate_tokens
 from engram_graph.rules.text import encodable
+from engram_graph.rules.tokens import estimate_tokens
 
 MAX_TOKENS = 8_000
 """Estimated tokens of one text that are sent; the API itself takes 8,192."""

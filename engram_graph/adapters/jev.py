@@ -15,7 +15,7 @@ from engram_graph.errors import ConfigurationError
 from engram_graph.models.decisions import Ask, Reply
 from engram_graph.questions import build
 from engram_graph.questions.build import Worded
-from engram_graph.rules.render import estimate_tokens
+from engram_graph.rules.tokens import estimate_tokens
 
 BASE_URL = "https://api.typesafe.ai"
 MODEL = "jev-1.13.0"

@@ -24,7 +24,7 @@ from engram_graph.errors import (
 from engram_graph.models.decisions import Ask, Reply
 from engram_graph.questions import build
 from engram_graph.questions.build import Worded
-from engram_graph.rules.render import estimate_tokens
+from engram_graph.rules.tokens import estimate_tokens
 
 _HINTS = {
     401: "Check the API key (OPENAI_API_KEY).",

@@ -18,7 +18,7 @@ from engram_graph.graph import reembed as store
 from engram_graph.graph import schema
 from engram_graph.models.upkeep import ReembedReport
 from engram_graph.ports import Embedder
-from engram_graph.rules.render import estimate_tokens
+from engram_graph.rules.tokens import estimate_tokens
 
 Progress = Callable[[int, int], None]
 _BATCH = 128

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from engram_graph.graph import read
 from engram_graph.graph.driver import Graph
 
 SECONDS = 60.0
-_NAMESPACES = 256
+NAMESPACES = 256
 
 
 class Speakers:
-    """Names of speakers by namespace, read again after ``SECONDS``.
+    """Names of speakers by namespace, read again after ``SECONDS``; of 256 namespaces at most.
 
-    Someone who spoke for the first time since then is not known yet: questions that name them are
-    then looked up as they are, name and all.
+    Someone who spoke elsewhere for the first time since then is not known yet: questions that name
+    them are then looked up as they are, name and all.
+
+    Args:
+        now: seconds on a clock that only runs forward.
     """
 
-    def __init__(self, graph: Graph, seconds: float = SECONDS) -> None:
+    def __init__(self, graph: Graph, now: Callable[[], float] = time.monotonic) -> None:
         self._graph = graph
-        self._seconds = seconds
+        self._now = now
         self._known: dict[str, tuple[float, frozenset[str]]] = {}
 
     async def of(self, namespace: str) -> frozenset[str]:
         """All that are known of."""
-        now = time.monotonic()
+        now = self._now()
         known = self._known.get(namespace)
-        if known is not None and now - known[0] < self._seconds:
+        if known is not None and now - known[0] < SECONDS:
             return known[1]
         found = await read.speakers(self._graph, namespace)
         self._known.pop(namespace, None)
-        if len(self._known) >= _NAMESPACES:
+        if len(self._known) >= NAMESPACES:
             del self._known[next(iter(self._known))]  # the one read longest ago
         self._known[namespace] = (now, found)
         return found

@@ -15,6 +15,8 @@ from typing import Any
 from engram_graph.graph.queries import NamedQuery
 
 PROPERTY = "embedding"
+_QUESTIONS = (PROPERTY, "content")
+"""Parameters that hold a question's vectors: as it is, and without speakers' names."""
 _NAMES = re.compile(r"(?<![$\w])(embedding|fact_vector|message_vector)\b")
 _INDEX = re.compile(r"(fact_vector|message_vector)(?:_(\d+))?")
 
@@ -60,16 +62,16 @@ def at(query: NamedQuery, place: int) -> NamedQuery:
 
 
 def carries(params: dict[str, Any]) -> bool:
-    """Whether parameters hold a vector that an embedder made: any map's ``embedding``."""
-    return any(_holds(name, value) for name, value in params.items())
+    """Whether parameters hold a vector that an embedder made: of a question, or to be stored (any
+    map's ``embedding``)."""
+    asked = any(params.get(name) is not None for name in _QUESTIONS)
+    return asked or any(_within(value) for value in params.values())
 
 
-def _holds(name: str, value: Any) -> bool:
-    if name == PROPERTY:
-        return value is not None
+def _within(value: Any) -> bool:
     if isinstance(value, dict):
-        return carries(value)
-    return _maps(value) and any(carries(each) for each in value)
+        return value.get(PROPERTY) is not None or any(map(_within, value.values()))
+    return _maps(value) and any(map(_within, value))
 
 
 def renamed(value: Any, place: int) -> Any:

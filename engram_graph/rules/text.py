@@ -20,7 +20,9 @@ MAX_TERMS = 64
 MAX_INDEXED_WORDS = 4_000
 """Words of one text that get companions (stems, pairs); about 20,000 characters of English."""
 MAX_QUERY_CHARS = 8_000
-"""Characters of a query that are looked at; 64 terms are chosen from these."""
+"""Characters of a query that are looked at, half of them at each end; 64 terms are chosen from
+these."""
+_EDGE_TERMS = 8  # kept at each end: in a long text, the question stands first or last
 _MAX_WORD = 100  # the analyzer splits longer words itself; their stems help nobody
 
 # Scripts as ranges, since ``re`` knows no script names. The analyzer makes one token of each Han
@@ -56,6 +58,12 @@ _COMMON_WORDS = (
 )
 COMMON = frozenset(_COMMON_WORDS.split())
 """What is not asked for as long as a question has other words."""
+_LETTER_WEIGHT, _HEAVY = 0.25, 1.25
+_PAIR_WEIGHTS = (
+    (re.compile(f"[{_SOUTH_EAST}]"), _LETTER_WEIGHT),
+    (re.compile(f"[{_HANGUL}]"), 0.5),
+    (re.compile(""), 0.6),
+)
 _local = threading.local()
 
 
@@ -141,7 +149,9 @@ def query_terms(query: str) -> tuple[str, ...]:
 
 def _terms(query: str) -> dict[str, str]:
     """Lower case → as written; the analyzer ignores case."""
-    text = unicodedata.normalize("NFC", encodable(query[:MAX_QUERY_CHARS]))
+    if len(query) > MAX_QUERY_CHARS:
+        query = f"{query[: MAX_QUERY_CHARS // 2]} {query[-MAX_QUERY_CHARS // 2 :]}"
+    text = unicodedata.normalize("NFC", encodable(query))
     words = list(dict.fromkeys(_query_words(text)))
     telling = [word for word in words if word.lower().replace("’", "'") not in COMMON]
     terms: dict[str, str] = {}
@@ -151,14 +161,47 @@ def _terms(query: str) -> dict[str, str]:
     if len(terms) <= MAX_TERMS:
         return terms
     # Long words are the rare ones, as far as can be told from here.
-    longest = frozenset(sorted(terms, key=lambda term: -len(terms[term]))[:MAX_TERMS])
-    return {term: written for term, written in terms.items() if term in longest}
+    every = list(terms)
+    edges = every[:_EDGE_TERMS] + every[-_EDGE_TERMS:]
+    inner = sorted(every[_EDGE_TERMS:-_EDGE_TERMS], key=lambda term: -len(terms[term]))
+    chosen = frozenset(edges + inner[: MAX_TERMS - len(edges)])
+    return {term: written for term, written in terms.items() if term in chosen}
 
 
 def words(text: str) -> list[str]:
     """The words of ``text`` in lower case; a run of a script without spaces is one."""
     found = _TOKEN.finditer(unicodedata.normalize("NFC", text.lower()))
     return [match[0] for match in found if match[0].strip("_")]
+
+
+def weighed_words(text: str) -> dict[str, float]:
+    """The words of ``text`` that may carry a statement, each once, with what they weigh.
+
+    Words of questions and single letters are left out. A word of letters weighs 0.25 for each
+    letter after the first, 1.25 at most: short ones are mostly function words, whatever the
+    language. A number weighs 1.25. Scripts without spaces come in pairs of characters: 0.6 each
+    for Chinese and Japanese, 0.5 for Korean, 0.25 for Thai and its neighbours. English words come
+    as stems.
+    """
+    found: dict[str, float] = {}
+    for match in _TOKEN.finditer(unicodedata.normalize("NFC", encodable(text).lower())):
+        token = match[0]
+        if match.lastgroup in ("single", "joined"):
+            weight = next(weight for script, weight in _PAIR_WEIGHTS if script.match(token))
+            found |= dict.fromkeys(_pairs(token), weight)
+        elif match.lastgroup == "picture":
+            found[token] = _LETTER_WEIGHT
+        else:
+            for part in re.split(r"[’'._]", token):
+                _weigh(part, found)
+    return found
+
+
+def _weigh(word: str, found: dict[str, float]) -> None:
+    if any(char.isdigit() for char in word):
+        found[word] = _HEAVY
+    elif len(word) > 1 and word not in COMMON:
+        found[stem(word)] = min(_HEAVY, _LETTER_WEIGHT * (len(word) - 1))
 
 
 def places(text: str, term: str) -> Iterator[int]:

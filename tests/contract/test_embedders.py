@@ -20,7 +20,7 @@ from engram_graph.adapters.embed_openai import MAX_TOKENS, OpenAIEmbedder, cut
 from engram_graph.errors import ConfigurationError, EmbeddingError, MissingExtraError
 from engram_graph.models.facts import Vector
 from engram_graph.ports import Embedder
-from engram_graph.rules.render import estimate_tokens
+from engram_graph.rules.tokens import estimate_tokens
 from engram_graph.settings import Settings
 from engram_graph.wiring import make_embedder
 from tests.contract.embeddings_server import EmbeddingsServer, Reply

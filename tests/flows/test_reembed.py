@@ -347,6 +347,28 @@ async def test_a_write_that_straddles_the_switch_is_undone(
     await need_vectors_of(graph, HashEmbedder(64), 2)
 
 
+@pytest.mark.parametrize("mode", ["facts", "turns", "both"])
+async def test_a_question_that_straddles_the_switch_is_refused(
+    client: Client, graph: Graph, mode: Any
+) -> None:
+    """Both vectors of a question that names a speaker are the old embedder's: neither is used."""
+    old = Named("old")
+    memory = client(old)
+    await talk(memory)
+    new = Named("new")
+
+    async def meanwhile() -> None:
+        old.before = None
+        await client(new).reembed()
+
+    old.before = meanwhile
+    with pytest.raises(EmbedderMismatchError) as caught:
+        await memory.search(QUESTION, mode=mode)
+    assert "'new'" in str(caught.value)
+    assert caught.value.hint
+    await need_vectors_of(graph, new, 2)
+
+
 async def test_words_that_change_meanwhile_are_embedded_as_they_are(
     client: Client, graph: Graph
 ) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from engram_graph.adapters.token_count import count_tokens
 from engram_graph.errors import EmbeddingError, InputError
 from engram_graph.graph.driver import Graph
 from engram_graph.memory import AsyncMemory
-from engram_graph.rules.render import FOOTER, HEADER, estimate_tokens
+from engram_graph.rules.render import FOOTER, HEADER
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]
@@ -89,7 +90,13 @@ async def test_the_context_keeps_to_its_budget(memory: Any) -> None:
     wide = await memory.search("boat")
     tight = await memory.search("boat", context_tokens=150)
     assert len(tight.facts) == len(wide.facts) == 12
-    assert estimate_tokens(tight.context) <= 150 < estimate_tokens(wide.context)
+    assert tight.context_tokens <= 150 < wide.context_tokens
+    for recall in (tight, wide):
+        assert recall.context_tokens == count_tokens(recall.context)
+        assert recall.counted_by == "o200k_base"
+        shown = [hit for hit in recall.facts if hit.shown]
+        assert recall.context.splitlines()[1:-1] == [hit.line for hit in shown]
+        assert all(hit.line for hit in recall.facts)
     lines = [len(recall.context.splitlines()) - 2 for recall in (tight, wide)]
     assert 0 < lines[0] < lines[1] == 12
     for tokens in (49, True, "many"):

@@ -11,18 +11,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from engram_graph.adapters.token_count import count_tokens
 from engram_graph.models.facts import Fact, Message
 from engram_graph.rules.render import (
     FOOTER,
     HEADER,
     context_block,
-    estimate_tokens,
     fact_line,
     is_recall_block,
     one_line,
     turn_line,
     without_recall_block,
 )
+from engram_graph.rules.tokens import LONGEST, Counter, estimate_tokens
 from engram_graph.vocabulary import ClosedReason, Role, TemporalStatus
 
 SAID = datetime(2024, 3, 5, 9, 30, tzinfo=UTC)
@@ -149,49 +150,109 @@ def test_one_line_keeps_words_and_emoji() -> None:
 @example(["\\n and \\n\\n literally"])
 def test_no_content_can_open_or_close_a_block(contents: list[str]) -> None:
     lines = [turn_line(message(text=text, speaker=text[::-1])) for text in contents]
-    block = context_block(lines, 10**6)
+    block = context_block(lines, 10**6).text
     assert block == "\n".join([HEADER, *lines, FOOTER])
     assert block.count(HEADER) == block.count(FOOTER) == 1
     assert block.lower().count("[engram:") == 2
     assert is_recall_block(block) == lines
 
 
-@given(st.lists(CONTENT), st.integers(-5, 300))
-def test_blocks_stay_within_their_budget(lines: list[str], budget: int) -> None:
-    block = context_block(lines, budget)
-    assert not block or estimate_tokens(block) <= budget
-    if block:
-        first, *held, last = block.split("\n")
-        assert (first, last) == (HEADER, FOOTER)
-        assert held
-        assert all(held)
-        whole = [one_line(line) for line in lines]
-        assert all(line in whole for line in held[1:])
+# Budgets
+
+
+def letters(text: str) -> int:
+    return len(text)
+
+
+def rounded(text: str) -> int:
+    """Parts count less than the whole."""
+    return len(text) // 7
+
+
+COUNTERS = st.sampled_from([estimate_tokens, count_tokens, letters, rounded])
+LONG = st.builds(
+    lambda piece, times: piece * times,
+    st.sampled_from(
+        ["京", "😀", "👩‍👩‍👧‍👦", "a", "xqz", "ab9Z", "!", "é", "กา", "0", "\u0b15", "https://x.y/"]
+    ),
+    st.integers(1, 400),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(CONTENT | LONG), st.integers(-5, 300), COUNTERS)
+def test_blocks_stay_within_their_budget(lines: list[str], budget: int, count: Counter) -> None:
+    block = context_block(lines, budget, count)
+    assert len(block.lines) == len(lines)
+    held = [line for line in block.lines if line]
+    assert bool(block.text) == bool(held)
+    if not held:
+        assert block.tokens == 0
+        return
+    assert block.tokens == count(block.text) <= budget
+    assert block.text == "\n".join([HEADER, *held, FOOTER])
+    first, *_ = [at for at, line in enumerate(block.lines) if line]
+    whole = [one_line(line) for line in lines]
+    for at, line in enumerate(block.lines):
+        if line and at != first:
+            assert line == whole[at]
+    assert block.lines[first] == whole[first] or (
+        block.lines[first].endswith("…")
+        and whole[first].startswith(block.lines[first][:-1])
+        and not any(whole[:first])
+    )
+
+
+@given(st.lists(CONTENT | LONG), st.integers(30, 300), st.sampled_from([letters, estimate_tokens]))
+def test_what_is_left_out_would_not_have_fitted(
+    lines: list[str], budget: int, count: Counter
+) -> None:
+    block = context_block(lines, budget, count)
+    left = budget - count(HEADER + "\n") - count(FOOTER)
+    for raw, shown in zip(lines, block.lines, strict=True):
+        line = one_line(raw)
+        if line and not shown:
+            assert count(line + "\n") > left or left <= 0
+        elif shown:
+            left -= count(shown + "\n")
+
+
+def test_the_vocabulary_may_count_more_for_the_whole_than_for_its_parts() -> None:
+    lines = ["abcdef"] * 20
+    budget = 25
+    parts = rounded(HEADER + "\n") + rounded(FOOTER) + 20 * rounded("abcdef\n")
+    assert rounded("\n".join([HEADER, *lines, FOOTER])) > parts
+    assert context_block(lines, budget, rounded).tokens <= budget
 
 
 def test_what_does_not_fit_makes_room_for_what_does() -> None:
-    frame = estimate_tokens(f"{HEADER}\n{FOOTER}")
-    block = context_block(["first", "long " * 500, "last"], frame + 20)
-    assert block.split("\n")[1:-1] == ["first", "last"]
-    [only] = context_block(["long " * 500, "last"], frame + 20).split("\n")[1:-1]
-    assert only.startswith("long long")
-    assert only.endswith("…")
-    assert context_block(["京" * 500], frame + 20).count("京") == 20
-    assert context_block(["a line that is longer"], frame + 3) == ""
-    assert context_block([], 1000) == ""
-    assert context_block([" \n", "\x00"], 1000) == ""
+    frame = letters(f"{HEADER}\n{FOOTER}")
+    block = context_block(["first", "long " * 500, "last"], frame + 20, letters)
+    assert block.lines == ("first", "", "last")
+    block = context_block(["long " * 500, "last"], frame + 20, letters)
+    assert block.lines == ("long long long lon…", "")
+    assert context_block(["京" * 500], frame + 20, letters).lines == ("京" * 18 + "…",)
+    for lines in (["a line that is longer"], [], [" \n", "\x00"]):
+        assert context_block(lines, frame + 3, letters).text == ""
+        assert context_block(lines, frame + 3, letters).lines == ("",) * len(lines)
 
 
-def test_estimates_by_script() -> None:
-    assert estimate_tokens("") == 0
-    assert estimate_tokens("abcd" * 10) == 10
-    assert estimate_tokens("私は東京に住む") == 7
-    assert estimate_tokens("Привет") == 3
-    assert estimate_tokens("😀") == 2
+def test_megabytes_are_not_counted_in_vain() -> None:
+    counted = []
+
+    def count(text: str) -> int:
+        counted.append(len(text))
+        return estimate_tokens(text)
+
+    block = context_block(["kept", "word " * 1_000_000], 100, count)
+    assert block.lines == ("kept", "")
+    assert max(counted) < 1_000
+    context_block(["word " * 1_000_000], 100, count)
+    assert max(counted) <= 100 * LONGEST + 1
 
 
 LINES = ['[said 2024-03-05] Ann said "hi" — C:\\new', "[2024-03-06] Ben: été 東京"]
-BLOCK = context_block(LINES, 1000)
+BLOCK = context_block(LINES, 1000).text
 
 
 @pytest.mark.parametrize(
@@ -305,6 +366,6 @@ def test_no_form_lets_content_out_of_the_block(text: str, other: str, form: Any)
         fact_line(fact(text=text, source_quote=other, extractor=other), form=form),
         turn_line(message(text=text, speaker=other, conversation=text), form),
     ]
-    shown = context_block(lines, 10_000).split("\n")
+    shown = context_block(lines, 10_000).text.split("\n")
     assert len(shown) <= 4
     assert not any(HEADER in line or FOOTER in line for line in shown[1:-1])
