@@ -46,11 +46,12 @@ TALK = [
     )
 ]
 CLIENT = """
-import asyncio, sys, time
+import asyncio, sys
 from engram_graph.memory import AsyncMemory
 def told(done, total):
     print(done, flush=True)
-    time.sleep(0.1 if done >= 15 else 0)  # long enough to be killed before the end
+    if done >= 20:
+        sys.stdin.read()  # until it is killed
 async def main():
     async with AsyncMemory(sys.argv[1]) as memory:
         await memory.ingest(sys.argv[2], progress=told)
@@ -146,6 +147,7 @@ def run_and_kill(info: ServerInfo, talk: Path) -> None:
     """Ingest in a process of its own, and kill it after the fifteenth message."""
     child = subprocess.Popen(
         [sys.executable, "-c", CLIENT, "orphaned", str(talk)],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         env=os.environ
@@ -165,8 +167,7 @@ def run_and_kill(info: ServerInfo, talk: Path) -> None:
                 break
     finally:
         child.kill()
-        child.wait()
-        child.stdout.close()
+        child.communicate()
 
 
 async def test_killed_between_any_two_steps(
