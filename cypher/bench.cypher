@@ -32,6 +32,31 @@ UNION ALL
 CALL db.index.fulltext.queryNodes('fact_text', $lucene, {limit: $limit}) YIELD node, score
 RETURN node.id AS id, score
 
+// name: bare_turns
+// The same over messages: no turns around them, ids and scores and nothing else.
+CYPHER 25
+MATCH (m:Message)
+SEARCH m IN (VECTOR INDEX message_vector FOR $embedding WHERE m.namespace = $namespace LIMIT $limit)
+SCORE AS score
+RETURN m.id AS id, score
+UNION ALL
+CALL db.index.fulltext.queryNodes('message_text', $lucene, {limit: $limit}) YIELD node, score
+RETURN node.id AS id, score
+
+// name: load_turns
+// A conversation of messages in the order given, its name and namespace in each. Written at once:
+// the product stores one message at a time.
+CYPHER 25
+MERGE (:Conversation {namespace: $namespace, name: $conversation})
+WITH *
+UNWIND $rows AS row
+CREATE (m:Message {namespace: $namespace})
+SET m += row
+WITH collect(m) AS turns
+UNWIND range(1, size(turns) - 1) AS at
+WITH turns[at - 1] AS before, turns[at] AS after
+CREATE (before)-[:NEXT]->(after)
+
 // name: bare_message
 // The one message that a bare bulk write states its facts in.
 CYPHER 25

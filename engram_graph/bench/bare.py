@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from engram_graph import clock, intake
 from engram_graph.bench.vectors import ReadyVectors
@@ -58,7 +58,7 @@ class Bare:
         await self._graph.write(load("bench")["bare_fact"], **parameters)
 
     def question(self, namespace: str, query: str, limit: int) -> Row:
-        """Parameters of ``bare_hybrid`` over the facts of ``namespace``."""
+        """Parameters of ``search`` over the records of ``namespace``."""
         return {
             "namespace": namespace,
             "embedding": self._embedder.vector(query),
@@ -66,9 +66,10 @@ class Bare:
             "limit": limit,
         }
 
-    async def search(self, parameters: Row) -> None:
+    async def search(self, sort: Literal["facts", "turns"], parameters: Row) -> None:
         """One reading statement."""
-        await self._graph.read(load("bench")["bare_hybrid"], **parameters)
+        name = "bare_hybrid" if sort == "facts" else "bare_turns"
+        await self._graph.read(load("bench")[name], **parameters)
 
     async def message(self, text: str) -> str:
         """One message for a bulk; its id."""

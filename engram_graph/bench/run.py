@@ -8,35 +8,26 @@ clock starts; the product's time holds everything from the arguments to the resu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from engram_graph import clock, intake
-from engram_graph.adapters.embed_hash import HashEmbedder
-from engram_graph.adapters.rules_decider import RulesDecider
-from engram_graph.bench import sentences
-from engram_graph.bench.bare import Bare
+from engram_graph import intake
+from engram_graph.bench import growth, sentences
+from engram_graph.bench.growth import TARGETS, WORK
+from engram_graph.bench.load import BATCH, Loader, texts
+from engram_graph.bench.searches import Sort, timed, warming
+from engram_graph.bench.setting import Setting, prepared, remove
 from engram_graph.bench.timing import Times, in_turn, row
-from engram_graph.bench.vectors import ReadyVectors
-from engram_graph.errors import ConfigurationError
-from engram_graph.flows import bulk, read, write
+from engram_graph.flows import write
 from engram_graph.flows.runtime import Runtime
-from engram_graph.graph.driver import Graph
-from engram_graph.graph.queries import load
 from engram_graph.models.facts import Extracted
 from engram_graph.rules.text import turn_text
 from engram_graph.vocabulary import Role
 
 WRITE = 2.5
-SEARCH = 2.0
 BULK = 1.5
 GROWTH = 4.0
 _SIZES = (1, 5, 20)
-_BATCH = 1000
-_REMOVE = 2000
-_LIMIT = 30
-_TOKENS = 1500
 
 Row = dict[str, Any]
 Progress = Callable[[int, int], None]
@@ -65,55 +56,53 @@ async def run(
     Raises:
         ConfigurationError: the runtime has other models.
     """
-    if not isinstance(runtime.embedder, HashEmbedder) or not isinstance(
-        runtime.decider, RulesDecider
-    ):
-        raise ConfigurationError(
-            "the benchmark measures the product, not a model",
-            hint="Use ENGRAM_EMBEDDER=hash and the rules decider.",
-        )
-    vectors = ReadyVectors(runtime.embedder)
-    name = f"bench-{clock.new_id()}"
-    bench = _Bench(
-        replace(runtime, embedder=vectors),
-        name,
-        Bare(runtime.graph, vectors, f"{name}-bare"),
-        vectors,
-        rounds,
-        progress,
-    )
-    try:
-        return await bench.all(facts)
-    finally:
-        for namespace in (bench.namespace, bench.bare.namespace):
-            await remove(runtime.graph, namespace)
+    async with prepared(runtime) as setting:
+        return await _Bench(setting, rounds, progress).all(facts)
 
 
-async def remove(graph: Graph, namespace: str) -> None:
-    """Delete every record of ``namespace``, in batches."""
-    query = load("bench")["remove"]
-    while (await graph.write(query, namespace=namespace, limit=_REMOVE))[0]["removed"]:
-        pass
+async def grow(
+    runtime: Runtime,
+    sizes: Sequence[int],
+    *,
+    rounds: int = 200,
+    progress: Progress | None = None,
+) -> list[Row]:
+    """Measure searches at each of ``sizes``; all that was written is removed at the end.
+
+    Args:
+        runtime, rounds, progress: as of ``run``.
+        sizes: facts, and as many turns; growing.
+
+    Returns:
+        Rows of ``growth.measured``.
+
+    Raises:
+        InputError: sizes that do not grow. ConfigurationError: the runtime has other models.
+    """
+    sizes = growth.checked(sizes)
+    done, of = 0, growth.steps(sizes, rounds)
+
+    def step(steps: int) -> None:
+        nonlocal done
+        done += steps
+        if progress:
+            progress(done, of)
+
+    async with prepared(runtime) as setting:
+        return await growth.measured(setting, sizes, rounds, step)
 
 
 class _Bench:
     """One run: its namespaces, and how far it is."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        namespace: str,
-        bare: Bare,
-        vectors: ReadyVectors,
-        rounds: int,
-        progress: Progress | None,
-    ) -> None:
-        self.namespace = namespace
-        self.bare = bare
-        self._runtime = runtime
-        self._vectors = vectors
+    def __init__(self, setting: Setting, rounds: int, progress: Progress | None) -> None:
+        self.namespace = setting.namespace
+        self.bare = setting.bare
+        self._runtime = setting.runtime
+        self._vectors = setting.vectors
+        self._loader = Loader(setting.runtime, setting.vectors, setting.namespace)
         self._rounds = rounds
-        self._warm = max(2, rounds // 10)
+        self._warm = warming(rounds)
         self._progress = progress
         self._done, self._all = 0, 1
         self._held = 0
@@ -121,26 +110,32 @@ class _Bench:
     async def all(self, facts: int) -> list[Row]:
         """Every row, in the order in which people ask for them."""
         small, large = max(2, facts // 10), 2 * facts
-        self._all = large + 7 * (self._warm + self._rounds) + sum(2 + self._few(n) for n in _SIZES)
+        self._all = 2 * large + 10 * (self._warm + self._rounds)
+        self._all += sum(2 + self._few(n) for n in _SIZES)
         given = sentences.facts(1, large)
         await self._load(given[:small])
         few_written, _ = await self._write(sentences.newcomers(2))
-        few_found, _ = await self._search(3)
+        few_found, _ = await self._search("facts", 3)
+        few_turns, _ = await self._search("turns", 10)
         imported = await self._bulk(given[small:facts])
+        await self._loader.turns(given[small:facts], arrived=self._step)
         rows = [
             await self._written("one fact, new subject", sentences.newcomers(4)),
             await self._written("one fact, same subject", sentences.about_one(5)),
-            *[await self._messages(9 + size, size) for size in _SIZES],
-            self._row("hybrid search", *await self._search(6), SEARCH),
+            *[await self._messages(20 + size, size) for size in _SIZES],
+            await self._searched("facts", 6),
+            await self._searched("turns", 11),
             imported,
         ]
         await self._load(given[facts:])
         many_written, _ = await self._write(sentences.newcomers(7))
-        many_found, _ = await self._search(8)
+        many_found, _ = await self._search("facts", 8)
+        many_turns, _ = await self._search("turns", 12)
         return [
             *rows,
             self._row(f"one fact, growth from {small} facts", many_written, few_written, GROWTH),
             self._row(f"hybrid search, growth from {small} facts", many_found, few_found, GROWTH),
+            self._row(f"turn search, growth from {small} turns", many_turns, few_turns, GROWTH),
         ]
 
     async def _written(self, work: str, items: Iterator[Row]) -> Row:
@@ -154,7 +149,7 @@ class _Bench:
             if number == 0:
                 measured, bare = Times(), Times()
             item = next(items)
-            self._vectors.prepare(_texts(item))
+            self._vectors.prepare(texts(item))
             parameters = self.bare.fact(next(items))
             await in_turn(
                 number,
@@ -207,47 +202,34 @@ class _Bench:
         stored, vectors, degraded = await write.store(self._runtime, message, extracted)
         await write.process(self._runtime, stored, vectors, degraded)
 
-    async def _search(self, seed: int) -> tuple[Times, Times]:
-        """Questions through the whole read path, beside bare statements over the same facts."""
-        measured, bare = Times(), Times()
-        asked = sentences.questions(seed)
-        for number in range(-self._warm, self._rounds):
-            if number == 0:
-                measured, bare = Times(), Times()
-            query = next(asked)
-            self._vectors.prepare([query])
-            parameters = self.bare.question(self.namespace, query, _LIMIT)
-            await in_turn(
-                number,
-                (measured, partial(self._find, query)),
-                (bare, partial(self.bare.search, parameters)),
-            )
-            self._step(1)
-        return measured, bare
+    async def _searched(self, sort: Sort, seed: int) -> Row:
+        return self._row(WORK[sort], *await self._search(sort, seed), TARGETS[sort])
 
-    async def _find(self, query: str) -> None:
-        await read.search(
+    async def _search(self, sort: Sort, seed: int) -> tuple[Times, Times]:
+        """Questions through the whole read path, beside bare statements over the same records."""
+        return await timed(
             self._runtime,
+            self._vectors,
+            self.bare,
             self.namespace,
-            query,
-            mode="facts",
-            limit=_LIMIT,
-            within=None,
-            token_budget=_TOKENS,
+            sort,
+            sentences.questions(seed),
+            self._rounds,
+            self._step,
         )
 
     async def _bulk(self, items: Sequence[Row]) -> Row:
         """Batches imported, beside the same batches by a bare UNWIND, which are then removed."""
         measured, bare = Times(), Times()
-        size = max(1, min(_BATCH, len(items) // 4))
+        size = max(1, min(BATCH, len(items) // 4))
         message = await self.bare.message("import")
         for number, begin in enumerate(range(0, len(items), size)):
             batch = items[begin : begin + size]
-            self._vectors.prepare(text for item in batch for text in _texts(item))
+            self._vectors.prepare(text for item in batch for text in texts(item))
             rows = self.bare.rows(batch)
             await in_turn(
                 number,
-                (measured, partial(self._import, batch)),
+                (measured, partial(self._loader.import_facts, batch)),
                 (bare, partial(self.bare.bulk, message, rows)),
             )
             self._arrived(len(batch))
@@ -259,15 +241,8 @@ class _Bench:
         }
 
     async def _load(self, items: Sequence[Row]) -> None:
-        for begin in range(0, len(items), _BATCH):
-            batch = items[begin : begin + _BATCH]
-            self._vectors.prepare(text for item in batch for text in _texts(item))
-            await self._import(batch)
-            self._arrived(len(batch))
-
-    async def _import(self, items: Sequence[Row]) -> None:
-        given = intake.many(self.namespace, items)
-        await bulk.import_facts(self._runtime, self.namespace, given, None)
+        await self._loader.facts(items, self._arrived)
+        await self._loader.turns(items, arrived=self._step)
 
     def _row(self, work: str, measured: Times, beside: Times, target: float) -> Row:
         ratio = measured.at(0.5) / beside.at(0.5)
@@ -281,8 +256,3 @@ class _Bench:
         self._done += steps
         if self._progress:
             self._progress(self._done, self._all)
-
-
-def _texts(item: Row) -> tuple[str, str]:
-    """What the product embeds of a fact: as it is, and as the turn that states it."""
-    return item["text"], turn_text(Role.USER.value, item["text"])

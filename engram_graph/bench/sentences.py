@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -67,6 +68,13 @@ def facts(seed: int, count: int, *, people: int | None = None) -> list[dict[str,
     chance = random.Random(seed)
     names = [_name(number) for number in range(people or max(2, count // 5))]
     return [_fact(chance, chance.choice(names), number) for number in range(count)]
+
+
+def stream(seed: int) -> Iterator[dict[str, Any]]:
+    """Different facts without end, about ever more people: one for each five facts."""
+    chance = random.Random(seed)
+    for number in itertools.count():
+        yield _fact(chance, _name(chance.randrange(2 + number // 5)), number)
 
 
 def newcomers(seed: int) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from engram_graph.adapters.embed_hash import HashEmbedder
 from engram_graph.models.facts import Vector
@@ -20,6 +20,12 @@ class ReadyVectors:
     def prepare(self, texts: Iterable[str]) -> None:
         """Have the vectors of ``texts`` ready, and of no others."""
         self._ready = {text: self._embedder.vector(text) for text in texts}
+
+    def saying(self, same: Mapping[str, str]) -> ReadyVectors:
+        """Another one, to which each key of ``same`` means what its value does."""
+        other = ReadyVectors(self._embedder)
+        other._ready = {text: self._embedder.vector(meant) for text, meant in same.items()}
+        return other
 
     def vector(self, text: str) -> Vector:
         """The vector of one text."""

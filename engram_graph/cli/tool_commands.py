@@ -98,6 +98,14 @@ async def bench(
     run: Run,
     facts: Annotated[int, typer.Option(min=100, help="Facts in the database.")] = 10_000,
     rounds: Annotated[int, typer.Option(min=1, help="Repetitions of each measurement.")] = 200,
+    growth: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZES",
+            help="Instead: searches at each of these sizes, such as 10000,100000,1000000, and "
+            "whether a namespace of five facts among them finds its own.",
+        ),
+    ] = None,
 ) -> None:
     """Time writing and searching beside the bare statements, on a database of its own.
 
@@ -109,9 +117,12 @@ async def bench(
     from engram_graph.settings import Settings
 
     settings = Settings.load(embedder="hash", extractor="patterns")
+    sizes = _sizes(growth) if growth is not None else None
 
     async def measured(runtime: Runtime) -> list[dict[str, Any]]:
         with run.out.bar("Measuring") as progress:
+            if sizes is not None:
+                return await benchmark.grow(runtime, sizes, rounds=rounds, progress=progress)
             return await benchmark.run(runtime, facts=facts, rounds=rounds, progress=progress)
 
     if settings.neo4j_uri:
@@ -130,6 +141,14 @@ async def bench(
         [f">{name}" if name in numbers else name for name in names],
         ([_cell(each.get(name)) for name in names] for each in rows),
     )
+
+
+def _sizes(given: str) -> list[int]:
+    """Raises InputError, before a server is started for nothing."""
+    from engram_graph.bench.growth import checked
+
+    numbers = [each.strip().replace("_", "") for each in given.split(",")]
+    return checked([int(each) if each.isdecimal() else 0 for each in numbers])
 
 
 def _cell(value: object) -> str:

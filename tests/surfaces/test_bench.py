@@ -14,8 +14,10 @@ from engram_graph.adapters.patterns import PatternExtractor
 from engram_graph.adapters.rules_decider import RulesDecider
 from engram_graph.bench import run as bench
 from engram_graph.bench import sentences
+from engram_graph.bench.growth import per_x10
+from engram_graph.bench.setting import remove
 from engram_graph.bench.timing import Times, in_turn, row
-from engram_graph.errors import ConfigurationError
+from engram_graph.errors import ConfigurationError, InputError
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph.driver import Graph
 from engram_graph.graph.queries import load
@@ -50,9 +52,11 @@ async def test_a_tiny_run_gives_every_row_and_leaves_nothing(graph: Graph) -> No
         "message, drafts: 5",
         "message, drafts: 20",
         "hybrid search",
+        "turn search with windows",
         "bulk import, per batch",
         "one fact, growth from 4 facts",
         "hybrid search, growth from 4 facts",
+        "turn search, growth from 4 turns",
     ]
     for each in rows:
         for name in ("p50_ms", "p90_ms", "bare_p50_ms", "bare_p90_ms", "ratio"):
@@ -64,6 +68,52 @@ async def test_a_tiny_run_gives_every_row_and_leaves_nothing(graph: Graph) -> No
     assert steps[-1][0] == steps[-1][1]
     assert [done for done, _ in steps] == sorted(done for done, _ in steps)
     assert (await graph.statement(_LEFT))[0]["left"] == 0
+
+
+@pytest.mark.anyio
+async def test_growth_measures_each_size_and_finds_the_sparse_tenant(graph: Graph) -> None:
+    steps: list[tuple[int, int]] = []
+
+    rows = await bench.grow(
+        _runtime(graph),
+        [100, 300],
+        rounds=2,
+        progress=lambda done, of: steps.append((done, of)),
+    )
+
+    assert [(r["facts"], r["work"]) for r in rows] == [
+        (size, work)
+        for size in (100, 300)
+        for work in (
+            "import of facts",
+            "turns written at once",
+            "hybrid search",
+            "turn search with windows",
+            "sparse tenant, facts by vector",
+            "sparse tenant, facts by full text",
+            "sparse tenant, turns by vector",
+            "sparse tenant, turns by full text",
+        )
+    ]
+    assert [r["found"] for r in rows if "found" in r] == [5] * 8
+    assert all(r["seconds"] > 0 and r["per_s"] > 0 for r in rows if "seconds" in r)
+    assert [r["facts"] for r in rows if "per_x10" in r] == [300, 300]
+    assert steps[-1][0] == steps[-1][1]
+    assert (await graph.statement(_LEFT))[0]["left"] == 0
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("sizes", [[], [99, 1000], [1000, 1000], [1000, 100]])
+async def test_growth_wants_sizes_that_grow(graph: Graph, sizes: list[int]) -> None:
+    with pytest.raises(InputError, match="grow"):
+        await bench.grow(_runtime(graph), sizes)
+
+
+def test_growth_is_told_for_ten_times_as_many() -> None:
+    before, after = Times([2.0]), Times([8.0])
+
+    assert per_x10(10_000, after, 100, before) == pytest.approx(2.0)
+    assert per_x10(1_000, after, 100, before) == pytest.approx(4.0)
 
 
 @pytest.mark.anyio
@@ -99,18 +149,19 @@ async def test_remove_takes_one_namespace_only(graph: Graph, namespace: str) -> 
             },
         )
 
-    await bench.remove(graph, namespace)
+    await remove(graph, namespace)
 
     left = load("bench")["left"]
     assert (await graph.read(left, namespace=namespace))[0]["left"] == 0
     assert (await graph.read(left, namespace=other))[0]["left"] == 1
-    await bench.remove(graph, other)
+    await remove(graph, other)
 
 
 @pytest.mark.parametrize(
     "make",
     [
         lambda: sentences.facts(1, 50),
+        lambda: list(itertools.islice(sentences.stream(1), 50)),
         lambda: list(itertools.islice(sentences.newcomers(2), 50)),
         lambda: list(itertools.islice(sentences.about_one(3), 50)),
     ],
