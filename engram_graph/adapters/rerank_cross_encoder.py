@@ -23,6 +23,8 @@ from engram_graph.rules.text import encodable, turn_text
 
 NAME = "cross-encoder"
 WINDOW = 8
+REST_S = 60.0
+"""How long a model that could not be loaded is not tried again: to look for one takes its time."""
 _MAX_CHARS = 2_000  # of question and item: to cut longer pairs takes tokenizers quadratic time
 
 
@@ -62,6 +64,8 @@ class CrossEncoderReranker:
         self._source = str(self._folder or model)
         self._device = device
         self._loaded: Any = None
+        self._failed: RerankError | None = None
+        self._rests_until = 0.0
         self._lock = threading.Lock()
 
     async def rerank(
@@ -90,13 +94,13 @@ class CrossEncoderReranker:
 
     async def aclose(self) -> None:
         """Let go of the model; a later ``rerank`` loads it again."""
-        self._loaded = None
+        self._loaded = self._failed = None
 
     def _score(self, pairs: list[tuple[str, str]]) -> list[float]:
         with self._lock:  # tokenizers refuse to be used by two threads at once
             model = self._loaded
             if model is None:
-                model = self._loaded = self._load()
+                model = self._loaded = self._load_or_rest()
             try:
                 raw = model.predict(
                     pairs,
@@ -112,6 +116,15 @@ class CrossEncoderReranker:
         if len(outputs) != len(pairs) or not all(map(math.isfinite, outputs)):
             raise RerankError(f"the model {self.model} gave no usable scores")
         return [_logistic(value) for value in outputs]
+
+    def _load_or_rest(self) -> Any:
+        if self._failed is not None and time.monotonic() < self._rests_until:
+            raise RerankError(self._failed.message, hint=self._failed.hint)
+        try:
+            return self._load()
+        except RerankError as error:
+            self._failed, self._rests_until = error, time.monotonic() + REST_S
+            raise
 
     def _load(self) -> Any:
         try:

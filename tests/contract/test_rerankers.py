@@ -532,6 +532,32 @@ def test_a_model_has_to_be_named_and_there(
     assert "pip install" in missing.value.hint
 
 
+def test_a_model_that_cannot_be_loaded_is_not_looked_for_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = CrossEncoderReranker(str(tmp_path))
+    tried = []
+
+    def load() -> Any:
+        tried.append(1)
+        raise RerankError("not there", hint="Look elsewhere.")
+
+    monkeypatch.setattr(one, "_load", load)
+    for _ in range(3):
+        with pytest.raises(RerankError, match="not there") as caught:
+            run(one.rerank(QUERY, some()))
+        assert caught.value.hint == "Look elsewhere."
+    assert len(tried) == 1
+    one._rests_until = 0.0
+    with pytest.raises(RerankError):
+        run(one.rerank(QUERY, some()))
+    assert len(tried) == 2
+    run(one.aclose())
+    with pytest.raises(RerankError):
+        run(one.rerank(QUERY, some()))
+    assert len(tried) == 3
+
+
 @pytest.mark.model
 def test_a_classifier_is_no_reranker(tmp_path: Path) -> None:
     model = tiny_cross_encoder.make(tmp_path / "three", labels=3)
