@@ -16,7 +16,7 @@ from engram_graph.models.decisions import Ask, Reply
 from engram_graph.models.results import Recall
 from engram_graph.rules.render import NOTHING, UNSURE
 from tests.contract.jev_server import JevServer, Scripted
-from tests.flows.flow_fakes import ScriptedDecider
+from tests.flows.flow_fakes import ScriptedDecider, ScriptedExtractor, draft
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., AsyncMemory]
@@ -445,3 +445,67 @@ async def test_reading_writes_no_request(
     await make_memory(decider=judge("Oslo")).search("boat", mode="both")
     after = await filled.stats()
     assert (after.requests, after.decisions) == (before.requests, before.decisions)
+
+
+# Whether the memory holds anything on the question
+
+
+@pytest.mark.parametrize("mode", ["facts", "turns", "both"])
+@pytest.mark.parametrize("wide", [False, True])
+async def test_what_is_said_about_holding_something(
+    memory: AsyncMemory, make_memory: Make, namespace: str, mode: Any, wide: bool
+) -> None:
+    """Nobody judged: None. All judged: True or False. Not all, and nothing helps: None."""
+    await memory.remember("Ann", "owns", "a boat")
+    empty = f"{namespace}-empty"
+    nobody = await memory.search("boat", mode=mode, wide=wide)
+    assert (nobody.sufficient, UNSURE in nobody.context) == (None, False)
+    nothing = await memory.search("boat", namespace=empty, mode=mode, wide=wide)
+    assert (nothing.sufficient, nothing.context) == (None, "")
+
+    yes_ = await make_memory(decider=judge("boat")).search("boat", mode=mode, wide=wide)
+    assert (yes_.sufficient, UNSURE in yes_.context) == (True, False)
+    no = make_memory(decider=judge("no such thing"))
+    found = await no.search("boat", mode=mode, wide=wide)
+    assert (found.sufficient, found.context.splitlines()[1]) == (False, UNSURE)
+    assert found.context_tokens <= 1500
+    none = await no.search("boat", namespace=empty, mode=mode, wide=wide)
+    assert (none.sufficient, none.context.splitlines()[1]) == (False, NOTHING)
+
+    gone = judge("boat")
+    gone.down = None
+    away = await make_memory(decider=gone).search("boat", mode=mode, wide=wide)
+    assert (away.sufficient, away.context) == (None, nobody.context)
+    assert away.degraded
+
+
+@pytest.mark.parametrize("tokens", [50, 60, 120])
+async def test_the_notice_fits_the_smallest_budget(
+    memory: AsyncMemory, make_memory: Make, tokens: int
+) -> None:
+    await memory.remember("Ann", "owns", "a boat", text="Ann owns a boat " + "of oak " * 40)
+    recall = await make_memory(decider=judge("none")).search("boat", context_tokens=tokens)
+    assert recall.context.splitlines()[1] == UNSURE
+    assert recall.context_tokens <= tokens
+
+
+async def test_both_keeps_a_source_that_says_more(memory: AsyncMemory, make_memory: Make) -> None:
+    extractor = ScriptedExtractor(
+        [draft("Ann lives in Bergen", "Ann|lives_in|Bergen")],
+        [draft("Ann owns a kayak", "Ann|owns|kayak")],
+        [draft("安娜住在青石镇", "安娜|lives_in|青石镇")],
+    )
+    async with make_memory(extractor=extractor) as writer:
+        for text in (
+            "I live in Bergen, and my sister moved to Cork.",
+            "I own a kayak, by the way.",
+            "我住在青石镇，我养了三只猫。",
+        ):
+            await writer.add(text, speaker="Ann")
+    recall = await memory.search("Where does Ann live?", mode="both")
+    assert sorted(said(recall)) == [
+        "I live in Bergen, and my sister moved to Cork.",
+        "我住在青石镇，我养了三只猫。",
+    ]
+    assert len(recall.facts) == 3
+    assert all(hit.shown for hit in (*recall.facts, *recall.turns))
