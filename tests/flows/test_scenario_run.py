@@ -99,7 +99,8 @@ RIGHT = [
     check("decisions", fact=NEW, candidate=OLD, question="relation_second", chosen="update"),
     check("decisions", fact=NEW, question="temporal_status", chosen="current"),
     check("decisions", fact=OLD, question="relation_to_candidate", none=True),
-    check("decisions", fact=NEW, question="worth_remembering", none=True),
+    check("decisions", fact=NEW, question="edge_type", none=True),  # the caller's is final
+    check("decisions", fact=NEW, question="worth_remembering", chosen="yes", backend="rule"),
     check("equal", a="main", b="main"),
     check("equal", a="empty", b="void"),
     check("invariants"),
