@@ -24,6 +24,7 @@ WHERE d.namespace = $namespace AND d.decided_at IS NOT NULL
   AND d.outcome IN ['ignored_weak', 'blocked_temporal', 'blocked_structure', 'unconfirmed',
     'blocked_order', 'new_interval', 'same_source', 'blocked_role']
   AND ($outcome IS NULL OR d.outcome = $outcome)
+WITH d ORDER BY d.decided_at DESC, d.position, d.id LIMIT $limit
 MATCH (d)-[:ABOUT]->(f:Fact)
 RETURN d.decided_at AS decided_at, d.outcome AS outcome, d.chosen AS answer, d.p AS p,
   f.text AS fact,
@@ -33,4 +34,3 @@ RETURN d.decided_at AS decided_at, d.outcome AS outcome, d.chosen AS answer, d.p
     AS told_by,
   d.id AS decision_id
 ORDER BY decided_at DESC, d.position, decision_id
-LIMIT $limit

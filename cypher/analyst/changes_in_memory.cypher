@@ -27,6 +27,7 @@ WHERE d.namespace = $namespace AND d.decided_at >= $after AND d.decided_at < $be
   AND (d.question = 'belief_start' OR (d.moves_end AND d.chosen <> 'stated')
     OR d.outcome IN ['archived', 'restored', 'merged', 'unmerged'])
 MATCH (d)-[:ABOUT]->(f:Fact)
+WITH d, f ORDER BY d.decided_at, d.position, d.id LIMIT $limit
 RETURN d.decided_at AS at,
   CASE d.question WHEN 'belief_start' THEN 'learned' ELSE d.outcome END AS change,
   f.text AS fact,
@@ -38,4 +39,3 @@ RETURN d.decided_at AS at,
     AS told_by,
   f.id AS fact_id
 ORDER BY at, d.position, d.id
-LIMIT $limit

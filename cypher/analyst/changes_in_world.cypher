@@ -27,10 +27,10 @@ UNWIND [{at: f.valid_from, change: 'began'},
   {at: f.valid_until, change: 'ended', reason: f.closed_reason}] AS turn
 WITH f, turn
 WHERE $after <= turn.at < $before
+WITH f, turn ORDER BY turn.at, turn.change DESC, f.id LIMIT $limit
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
 RETURN turn.at AS at, turn.change AS change, s.name AS subject, f.predicate AS predicate,
   o.name AS object, f.text AS fact, f.temporal_status AS status, turn.reason AS closed_reason,
   f.id AS fact_id
 ORDER BY at, change DESC, fact_id
-LIMIT $limit

@@ -18,6 +18,7 @@
 CYPHER 25
 MATCH (f:Fact)
 WHERE f.namespace = $namespace AND f.predicate IS NOT NULL AND f.disputed
+WITH f ORDER BY f.belief, f.recorded_at, f.id LIMIT $limit
 RETURN f.text AS fact, f.open AS open, f.belief AS belief, f.against_count AS against,
   COLLECT { MATCH (f)-[:CONTRADICTS]-(other:Fact) RETURN other.text AS text ORDER BY text }
     AS contradicts,
@@ -25,4 +26,3 @@ RETURN f.text AS fact, f.open AS open, f.belief AS belief, f.against_count AS ag
     AS told_by,
   f.id AS fact_id
 ORDER BY belief, f.recorded_at, fact_id
-LIMIT $limit

@@ -15,9 +15,9 @@
 //   decided_at: when it was noticed.
 //   newer_id, older_id: for `engram explain`.
 CYPHER 25
-MATCH (newer:Fact)
+MATCH (newer:Fact)-[r:SAME_AS|REFINES]->(older:Fact)
+USING INDEX newer:Fact(namespace, predicate)  // not by all such links of all namespaces
 WHERE newer.namespace = $namespace AND newer.predicate IS NOT NULL
-MATCH (newer)-[r:SAME_AS|REFINES]->(older:Fact)
 RETURN newer.text AS newer, older.text AS older, type(r) AS link, r.p AS p,
   newer.belief AS newer_belief, older.belief AS older_belief, r.decided_at AS decided_at,
   newer.id AS newer_id, older.id AS older_id

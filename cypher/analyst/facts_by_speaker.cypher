@@ -22,6 +22,7 @@ CYPHER 25
 MATCH (m:Message)
 WHERE m.namespace = $namespace AND m.status IS NOT NULL AND m.speaker = $speaker
 MATCH (m)<-[:STATED_IN]-(f:Fact)
+WITH m, f ORDER BY m.said_at, f.recorded_at, f.id LIMIT $limit
 RETURN m.said_at AS said_at, f.text AS fact,
   CASE WHEN NOT EXISTS {
     MATCH (f)-[:STATED_IN]->(earlier:Message) WHERE earlier.recorded_at < m.recorded_at
@@ -33,4 +34,3 @@ RETURN m.said_at AS said_at, f.text AS fact,
   } AS also_by,
   m.source_id AS source_id, f.id AS fact_id
 ORDER BY said_at, f.recorded_at, fact_id
-LIMIT $limit

@@ -18,9 +18,9 @@ CYPHER 25
 MATCH (d:Decision)
 WHERE d.namespace = $namespace AND d.decided_at IS NOT NULL AND d.outcome = 'fallback'
   AND d.backend = 'fallback'
+WITH d ORDER BY d.decided_at DESC, d.position, d.id LIMIT $limit
 OPTIONAL MATCH (d)-[:ABOUT]->(f:Fact)
 RETURN d.decided_at AS decided_at, d.question AS question, d.reason AS reason, f.text AS fact,
   head(COLLECT { MATCH (d)-[:COMPARED_WITH]->(other:Fact) RETURN other.text }) AS compared_with,
   coalesce(f.unsettled, false) AS unsettled, f.id AS fact_id
 ORDER BY decided_at DESC, d.position, d.id
-LIMIT $limit

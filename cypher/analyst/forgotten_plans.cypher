@@ -27,6 +27,7 @@ MATCH (f:Fact)
 WHERE f.namespace = $namespace AND f.valid_from < now - duration({days: $days})
   AND f.temporal_status = 'planned' AND NOT f.negated
   AND (f.open OR (f.closed_reason = 'stated' AND f.valid_until < now))
+WITH f, now ORDER BY f.valid_from, f.id LIMIT $limit
 MATCH (f)-[:SUBJECT]->(s:Entity)
 RETURN s.name AS subject, f.text AS fact, f.valid_from AS planned_for, f.valid_from_stated AS dated,
   duration.inDays(f.valid_from, now).days AS days_over, f.belief AS belief,
@@ -34,4 +35,3 @@ RETURN s.name AS subject, f.text AS fact, f.valid_from AS planned_for, f.valid_f
     AS told_by,
   f.id AS fact_id
 ORDER BY planned_for, fact_id
-LIMIT $limit

@@ -14,10 +14,9 @@
 //   decided_at: when it was noticed.
 //   newer_id, older_id: for `engram explain` and `engram correct`.
 CYPHER 25
-MATCH (newer:Fact)
-WHERE newer.namespace = $namespace AND newer.predicate IS NOT NULL AND newer.open
-MATCH (newer)-[c:CONTRADICTS]->(older:Fact)
-WHERE older.open
+MATCH (newer:Fact)-[c:CONTRADICTS]->(older:Fact)
+USING INDEX newer:Fact(namespace, predicate)  // not by all contradictions of all namespaces
+WHERE newer.namespace = $namespace AND newer.predicate IS NOT NULL AND newer.open AND older.open
 RETURN newer.text AS newer, older.text AS older, newer.belief AS newer_belief,
   older.belief AS older_belief,
   COLLECT { MATCH (newer)-[:STATED_IN]->(m:Message) RETURN DISTINCT m.speaker AS who ORDER BY who }

@@ -19,7 +19,8 @@
 CYPHER 25
 MATCH (e:Entity)
 WHERE e.namespace = $namespace AND e.key IS NOT NULL
-WITH e, [word IN split(replace(e.key, ',', ' '), ' ') WHERE size(word) > 2] AS words
+WITH e, [word IN split(replace(e.key, ',', ' '), ' ')
+  WHERE size(word) > 2 OR toIntegerOrNull(word) IS NOT NULL] AS words
 UNWIND words AS word
 WITH word, collect(DISTINCT {e: e, size: size(words)}) AS sharing
 WHERE 1 < size(sharing) <= 100  // a word in more names than that is no name
@@ -31,14 +32,16 @@ WITH one.e AS a, two.e AS b, collect(DISTINCT word) AS words,
   one.size + two.size AS both
 WITH a, b, words, 1.0 * size(words) / (both - size(words)) AS alike
 WHERE alike >= $alike AND NOT b.id IN coalesce(a.apart, []) AND NOT a.id IN coalesce(b.apart, [])
+WITH a, b, words, alike ORDER BY alike DESC, a.name, b.name LIMIT $limit
+WITH a, b, words, alike,
+  COLLECT { MATCH (a)<-[:SUBJECT|OBJECT]-(:Fact)-[:SUBJECT|OBJECT]->(c:Entity) RETURN DISTINCT c }
+    AS beside
 RETURN a.name AS name, b.name AS other, alike, words,
-  COUNT { (a)<-[:SUBJECT|OBJECT]-(:Fact) } AS name_facts,
-  COUNT { (b)<-[:SUBJECT|OBJECT]-(:Fact) } AS other_facts,
+  COUNT { (a)<-[:SUBJECT|OBJECT]-() } AS name_facts,
+  COUNT { (b)<-[:SUBJECT|OBJECT]-() } AS other_facts,
   COUNT {
-    MATCH (a)<-[:SUBJECT|OBJECT]-(:Fact)-[:SUBJECT|OBJECT]->(c:Entity)
-    WHERE c <> a AND c <> b
-      AND EXISTS { (b)<-[:SUBJECT|OBJECT]-(:Fact)-[:SUBJECT|OBJECT]->(c) }
+    MATCH (b)<-[:SUBJECT|OBJECT]-(:Fact)-[:SUBJECT|OBJECT]->(c:Entity)
+    WHERE c IN beside AND c <> a AND c <> b
     RETURN DISTINCT c
   } AS in_common
-ORDER BY alike DESC, in_common DESC, name, other
-LIMIT $limit
+ORDER BY alike DESC, name, other

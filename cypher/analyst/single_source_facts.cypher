@@ -20,7 +20,7 @@ WHERE f.namespace = $namespace AND f.predicate IS NOT NULL AND f.open
   AND COUNT { (f)-[:STATED_IN]->(:Message) } = 1
 MATCH (f)-[:STATED_IN]->(m:Message)
 WHERE $speaker IS NULL OR m.speaker = $speaker
+WITH f, m ORDER BY m.said_at, f.recorded_at, f.id LIMIT $limit
 RETURN f.text AS fact, f.belief AS belief, m.speaker AS speaker, m.said_at AS said_at,
   m.source_id AS source_id, f.source_quote AS quote, f.id AS fact_id
 ORDER BY said_at, f.recorded_at, fact_id
-LIMIT $limit

@@ -20,10 +20,11 @@
 CYPHER 25
 MATCH (f:Fact)
 WHERE f.namespace = $namespace AND f.predicate IS NOT NULL AND (f.tentative OR f.unsettled = true)
-RETURN f.text AS fact, f.tentative AS tentative, coalesce(f.unsettled, false) AS unsettled,
+WITH f, coalesce(f.unsettled, false) AS unsettled
+ORDER BY unsettled DESC, f.belief, f.recorded_at, f.id LIMIT $limit
+RETURN f.text AS fact, f.tentative AS tentative, unsettled,
   f.belief AS belief, f.confidence AS confidence, f.open AS open, f.recorded_at AS recorded_at,
   COLLECT { MATCH (f)-[:STATED_IN]->(m:Message) RETURN DISTINCT m.speaker AS who ORDER BY who }
     AS told_by,
   f.id AS fact_id
 ORDER BY unsettled DESC, belief, recorded_at, fact_id
-LIMIT $limit

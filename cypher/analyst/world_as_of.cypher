@@ -26,16 +26,19 @@ MATCH (f:Fact)
 WHERE f.namespace = $namespace AND f.valid_from <= coalesce($as_of, datetime())
   AND f.recorded_at <= coalesce($known_at, datetime())
 CALL (f) {
-  OPTIONAL MATCH (f)<-[:ABOUT]-(d:Decision)
+  WITH f
+  WHERE $known_at IS NOT NULL
+  MATCH (f)<-[:ABOUT]-(d:Decision)
   WHERE d.moves_end
   WITH d ORDER BY d.decided_at, d.position
-  WITH collect(d) AS moves
-  WITH moves, [d IN moves WHERE d.decided_at <= coalesce($known_at, datetime())] AS done
-  RETURN CASE WHEN size(done) > 0 THEN done[-1].valid_until_after
-      WHEN size(moves) > 0 THEN moves[0].valid_until_before ELSE f.valid_until END AS valid_until,
-    CASE WHEN size(done) > 0 THEN done[-1].reason_after
-      WHEN size(moves) > 0 THEN moves[0].reason_before ELSE f.closed_reason END AS closed_reason
+  RETURN collect(d) AS moves
 }
+WITH f, moves, [d IN moves WHERE d.decided_at <= $known_at] AS done
+WITH f,
+  CASE WHEN size(done) > 0 THEN done[-1].valid_until_after
+    WHEN size(moves) > 0 THEN moves[0].valid_until_before ELSE f.valid_until END AS valid_until,
+  CASE WHEN size(done) > 0 THEN done[-1].reason_after
+    WHEN size(moves) > 0 THEN moves[0].reason_before ELSE f.closed_reason END AS closed_reason
 WITH f, valid_until, closed_reason
 WHERE valid_until IS NULL OR valid_until > coalesce($as_of, datetime())
 MATCH (f)-[:SUBJECT]->(s:Entity)

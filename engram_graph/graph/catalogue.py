@@ -34,8 +34,8 @@ engram query relation_history -n demo -p subject=Maya -p predicate=lives_in --cs
 
 In Python, `memory.query("relation_history", subject="Maya", predicate="lives_in")` gives a list of
 dicts, which pandas and polars take as they are. All of them only read, each in the one namespace
-that `$namespace` names. A name is matched as Browser shows it, or in lower case, or as an alias.
-Moments are UTC; `null` stands for what is left out.
+that `$namespace` names. A name is matched as Browser shows it, else in any case without a leading
+article, else as an alias. Moments are UTC; `null` stands for what is left out.
 """
 
 

@@ -500,9 +500,9 @@ CASES: tuple[Case, ...] = (
         {},
         "name other alike words name_facts other_facts in_common",
         [
+            ("Odo", "Odo Kern", 0.5, ["odo"], 6, 1, 0),
             ("markets", "night markets", 0.5, ["markets"], 1, 1, 1),
             ("move to Varn", "Varn", 0.5, ["varn"], 1, 1, 1),
-            ("Odo", "Odo Kern", 0.5, ["odo"], 6, 1, 0),
         ],
     ),
     Case("similar_entities", {"alike": 0.51}, "name", []),
