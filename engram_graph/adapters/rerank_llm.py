@@ -18,8 +18,8 @@ from engram_graph.models.facts import Fact
 from engram_graph.models.ranking import Ranking
 from engram_graph.questions import decision_prompt, listwise
 from engram_graph.rules.ranking import id_of, merged, places
-from engram_graph.rules.render import estimate_tokens
 from engram_graph.rules.thresholds import DEFAULT
+from engram_graph.rules.tokens import estimate_tokens
 
 NAME = "llm"
 WINDOW = DEFAULT.per_request
