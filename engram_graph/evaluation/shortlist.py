@@ -6,6 +6,8 @@ question or answer is stored.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -105,6 +107,15 @@ def chosen(path: str | Path, conversation: str | None = None) -> tuple[Conversat
     return one
 
 
+def namespace_of(conversation: Conversation) -> str:
+    """Where its turns are kept; another text under the same name goes elsewhere."""
+    digest = hashlib.sha256()
+    for turn in conversation.turns:
+        said = [turn.source_id, turn.speaker, turn.text, turn.said_at.isoformat()]
+        digest.update(json.dumps(said).encode())
+    return f"{NAMESPACE}{conversation.id}:{digest.hexdigest()[:8]}"
+
+
 async def store(
     memory: AsyncMemory,
     path: str | Path,
@@ -119,7 +130,7 @@ async def store(
     Raises:
         InputError: a turn that cannot be stored.
     """
-    namespace = NAMESPACE + conversation.id
+    namespace = namespace_of(conversation)
     known = await memory.stats(namespace=namespace)
     if known.messages == len(conversation.turns) and not known.unfinished:
         return 0
@@ -143,7 +154,7 @@ async def pools(
     questions = conversation.scored
     for number, question in enumerate(questions, 1):
         asked, reason = await shortlists.ask(
-            runtime, NAMESPACE + conversation.id, question.text, None
+            runtime, namespace_of(conversation), question.text, None
         )
         found = await shortlists.pool(runtime, asked, k)
         rows = turns.standard(turns.measured(question.text, [each.turn for each in found]))

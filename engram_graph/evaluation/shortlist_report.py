@@ -114,9 +114,9 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
 def _what(results: Results) -> str:
     gone = ", ".join(f"{count} {why}" for why, count in left_out(results.conversations).items())
     said = [
-        f"{len(results.questions)} questions in {len(results.conversations)} conversations"
-        + (f" (left out: {gone})" if gone else ""),
-        f"embedder {results.embedder}" if results.embedder else "no embedder",
+        f"conversations: {', '.join(_cell(each.id) for each in results.conversations)}",
+        f"questions that count: {len(results.questions)}" + (f" (not: {gone})" if gone else ""),
+        f"embedder: {results.embedder or 'none'}",
         "each cell: questions with all / any of their evidence among the first k turns, in percent",
         f"standard error of all at 30: {_error(results.recall(results.hybrid, 30)):.1f} points",
         *(f"fell back: {each}" for each in results.degraded),

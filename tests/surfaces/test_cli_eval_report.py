@@ -95,9 +95,9 @@ def test_tables_and_plot(report: Callable[..., Any], file: Path) -> None:
     assert "shortlist.svg" in done.err
     assert "(shortlist.svg)" in page
     assert "`engram eval shortlist FILE --k 30 --report FOLDER`" in page
-    assert "6 questions in 2 conversations" in page
-    assert "(left out: 2 adversarial, 2 of another category, 4 without evidence or text)" in page
-    assert "embedder hash-" in page
+    assert "- conversations: talk\\|1, 2\n" in page
+    assert "- questions that count: 6 (not: 2 adversarial, 2 of another category, 4 without" in page
+    assert "- embedder: hash-" in page
     for order in ("BM25 alone", "hybrid, weights as shipped"):
         assert cells(page, order) == ["100.0 / 100.0"] * 5
     # Eight turns, so that everything is found once ten are taken.
@@ -128,7 +128,7 @@ def test_no_question_counts(report: Callable[..., Any], file: Path) -> None:
     alone = conversation("talk") | {"qa": None}
     file.write_text(json.dumps(alone), encoding="utf-8")
     _, page, _ = report(str(file))
-    assert "0 questions in 1 conversations" in page
+    assert "- questions that count: 0\n" in page
     assert cells(page, "cosine alone") == ["0.0 / 0.0"] * 5
 
 

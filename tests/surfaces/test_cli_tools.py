@@ -139,7 +139,8 @@ def test_shortlist(
     assert one.json == {"questions": 2, "all": 1.0, "any": 1.0, "k": 4}
     short = on_server(*command, "--conversation", "conv-1", "--k", "1").json
     assert short == {"questions": 2, "all": 0.5, "any": 1.0, "k": 1}
-    stats = on_server("stats", "-n", namespace + ":conv-1", "--json").json
+    kept = shortlist.namespace_of(shortlist.chosen(file, "conv-1")[0])
+    stats = on_server("stats", "-n", kept, "--json").json
     assert (stats["messages"], stats["facts"], stats["unfinished"]) == (4, 0, 0)
 
     both = on_server(*command).json
@@ -147,6 +148,11 @@ def test_shortlist(
     assert [row["conversation"] for row in both["conversations"]] == ["conv-1", "conv-2"]
     plain = on_server("eval", "shortlist", str(file), "--k", "4").out
     assert "together" in plain
+    other = locomo("conv-1")  # the same name and as many turns, of which none answers any more
+    for turn in other["conversation"]["session_1"]:
+        turn["text"] = "Ludo?"
+    file.write_text(json.dumps(other))
+    assert on_server(*command, "--k", "1").json["all"] < 0.5
     assert "100.0%" in plain
 
 
