@@ -25,14 +25,11 @@ CYPHER 25
 MATCH (f:Fact)
 WHERE f.namespace = $namespace AND f.valid_from <= coalesce($as_of, datetime())
   AND f.recorded_at <= coalesce($known_at, datetime())
-CALL (f) {
-  WITH f
-  WHERE $known_at IS NOT NULL
+WITH f, CASE WHEN $known_at IS NULL THEN [] ELSE COLLECT {
   MATCH (f)<-[:ABOUT]-(d:Decision)
   WHERE d.moves_end
-  WITH d ORDER BY d.decided_at, d.position
-  RETURN collect(d) AS moves
-}
+  RETURN d ORDER BY d.decided_at, d.position
+} END AS moves
 WITH f, moves, [d IN moves WHERE d.decided_at <= $known_at] AS done
 WITH f,
   CASE WHEN size(done) > 0 THEN done[-1].valid_until_after
