@@ -381,6 +381,36 @@ def test_what_was_read_or_archived_is_not_unread(town: Town, filled: neo4j.Sessi
     assert len(unread()) == 24
 
 
+def test_a_contradiction_ends_with_one_of_the_two(town: Town, filled: neo4j.Session) -> None:
+    change = "MATCH (f:Fact {namespace: $namespace, text: $text}) SET f.open = $open"
+    for text in ("Mirelle likes markets", "Mirelle cannot stand crowds"):
+        scope = {"namespace": town.namespace, "text": text}
+        filled.run(change, scope, open=False).consume()
+        assert town.memory.query("open_contradictions") == []
+        filled.run(change, scope, open=True).consume()
+    assert len(town.memory.query("open_contradictions")) == 1
+
+
+def test_what_had_no_effect_closed_nothing(town: Town, filled: neo4j.Session) -> None:
+    """A second answer on a pair, given at the same moment, stands beside the one that counted."""
+    before = town.memory.query("why_closed", subject="Mirelle")
+    filled.run(
+        """MATCH (d:Decision {namespace: $namespace, question: 'plan_fulfilled'})
+        MATCH (d)-[:ABOUT]->(f:Fact)
+        MATCH (d)-[:COMPARED_WITH]->(plan:Fact)
+        CREATE (weak:Decision {id: $id, namespace: $namespace, outcome: 'ignored_weak',
+          question: 'relation_to_candidate', decided_at: d.decided_at, moves_end: false})
+        CREATE (weak)-[:ABOUT]->(f)
+        CREATE (weak)-[:COMPARED_WITH]->(plan)""",
+        namespace=town.namespace,
+        id=town.namespace,
+    ).consume()
+    try:
+        assert town.memory.query("why_closed", subject="Mirelle") == before
+    finally:
+        filled.run("MATCH (d:Decision {id: $id}) DETACH DELETE d", id=town.namespace).consume()
+
+
 def test_what_was_taken_apart_does_not_look_the_same(town: Town) -> None:
     copy = f"{town.namespace}-copy"
     alike = [row["name"] for row in town.memory.query("similar_entities", namespace=copy)]
