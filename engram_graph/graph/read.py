@@ -50,12 +50,13 @@ class TurnRow:
 
     turn: PoolTurn
     text: float | None
+    namespace: str
     record: records.Row
 
     @property
     def message(self) -> Message:
         """Made when asked for: few of a pool are shown."""
-        return records.message(self.record)
+        return records.message(self.record | {"namespace": self.namespace})
 
     @property
     def source_id(self) -> str:
@@ -173,7 +174,7 @@ def _turn_row(row: dict[str, Any], namespace: str) -> TurnRow:
         content=row["content"],
         previous=row["previous"],
     )
-    return TurnRow(turn, row["text"], message | {"namespace": namespace})
+    return TurnRow(turn, row["text"], namespace, message)
 
 
 async def speakers(graph: Graph, namespace: str) -> frozenset[str]:
@@ -252,9 +253,7 @@ async def same_among(graph: Graph, namespace: str, ids: Sequence[str]) -> list[t
     return [(row["one"], row["other"]) for row in rows]
 
 
-async def sources_of(
-    graph: Graph, namespace: str, ids: Sequence[str]
-) -> dict[str, frozenset[str]]:
+async def sources_of(graph: Graph, namespace: str, ids: Sequence[str]) -> dict[str, frozenset[str]]:
     """Id of each message that states any of the facts ``ids`` → those of them that it states."""
     if not ids:
         return {}
