@@ -2,9 +2,10 @@
 
 // name: store_message
 // Stores a message once by its source_id and puts it into its conversation's NEXT chain, which
-// follows said_at, then recorded_at. The Conversation node is the lock of that order. What was
-// forgotten while this waited for the lock has no properties any more: then there is no row.
-// What is recorded about vectors is read after the writes, whose locks hold up a change of it.
+// follows said_at, then recorded_at: right behind the last one that is not later, else in front of
+// the first. The Conversation node is the lock of that order. What was forgotten while this waited
+// for the lock has no properties any more: then there is no row. What is recorded about vectors is
+// read after the writes, whose locks hold up a change of it.
 CYPHER 25
 MERGE (c:Conversation {namespace: $namespace, name: $conversation})
 SET c.locked = true
@@ -27,19 +28,22 @@ CALL (m, created) {
     ORDER BY p.namespace DESC, p.conversation DESC, p.said_at DESC, p.recorded_at DESC
     LIMIT 1
   }
-  OPTIONAL CALL () {
+  OPTIONAL CALL (p) {
+    WITH p
+    FILTER p IS NULL
     MATCH (n:Message)
     WHERE n.namespace = $namespace AND n.conversation = $conversation
       AND n.said_at >= $said_at AND n.recorded_at IS NOT NULL AND n.id <> $id
-      AND CASE WHEN n.said_at = $said_at THEN n.recorded_at > $recorded_at ELSE true END
-    RETURN n
+    RETURN n AS first
     ORDER BY n.namespace, n.conversation, n.said_at, n.recorded_at
     LIMIT 1
   }
-  OPTIONAL MATCH (p)-[between:NEXT]->(n)
+  OPTIONAL MATCH (p)-[between:NEXT]->(follower:Message)
   DELETE between
   FOREACH (before IN CASE WHEN p IS NULL THEN [] ELSE [p] END | CREATE (before)-[:NEXT]->(m))
-  FOREACH (after IN CASE WHEN n IS NULL THEN [] ELSE [n] END | CREATE (m)-[:NEXT]->(after))
+  FOREACH (after IN CASE WHEN follower IS NULL THEN [] ELSE [follower] END |
+    CREATE (m)-[:NEXT]->(after))
+  FOREACH (after IN CASE WHEN first IS NULL THEN [] ELSE [first] END | CREATE (m)-[:NEXT]->(after))
 }
 RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS message, created,
   head(COLLECT { MATCH (v:EngramSchema {id: 'schema'}) RETURN v {.place, .embedder, .dimension} })

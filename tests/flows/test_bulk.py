@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engram_graph.graph.driver import Graph
 from engram_graph.memory import AsyncMemory
 
 pytestmark = pytest.mark.anyio
@@ -32,3 +33,20 @@ async def test_a_fact_keeps_who_said_it(memory: AsyncMemory) -> None:
     await memory.remember_many(FACTS, decide=False)
     kayak = (await memory.facts(subject="Bo")).facts[0]
     assert [m.speaker for m in (await memory.explain(kayak)).messages] == ["Bo"]
+
+
+async def test_messages_of_one_moment_are_one_chain(memory: AsyncMemory, graph: Graph) -> None:
+    speakers = ["Ann", "Bo", "Cy", "Di", "Ed", "Flo", "Gus"]
+    facts = [
+        {"subject": name, "predicate": "prefers", "object": "tea", "speaker": name}
+        for name in speakers
+    ]
+    await memory.remember_many(facts, decide=False)
+    rows = await graph.statement(
+        "CYPHER 25 MATCH (first:Message {namespace: $namespace}) "
+        "WHERE NOT EXISTS { (:Message)-[:NEXT]->(first) } "
+        "MATCH path = (first)-[:NEXT]->*(last WHERE NOT EXISTS { (last)-[:NEXT]->() }) "
+        "RETURN [m IN nodes(path) | m.speaker] AS chain",
+        namespace=memory.namespace,
+    )
+    assert [sorted(row["chain"]) for row in rows] == [speakers]
