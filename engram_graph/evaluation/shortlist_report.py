@@ -1,6 +1,6 @@
 """What ``engram eval shortlist --report`` writes: tables in Markdown. Pure.
 
-Nothing in them depends on the day, the machine or ids: a second run writes the same bytes.
+Nothing in them depends on the day or on ids: a second run on one database writes the same bytes.
 """
 
 from __future__ import annotations
