@@ -22,6 +22,11 @@ _PREDICATE_SCAN = 500  # of the nearest facts, and of those of a predicate, that
 _MOST = 2000  # places asked for, however many of them archived facts take
 _SPEAKER_SCAN = 10_000  # messages that are looked at for their speakers
 _SPEAKERS = 500
+# The values of a turn in the order in which shortlist_turns lists them.
+_TURN = (
+    *("id", "speaker", "text", "search_text", "said_at", "vector", "content", "score", "previous"),
+    *("conversation", "role", "source_id", "metadata", "status", "error", "recorded_at"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +56,18 @@ class TurnRow:
     turn: PoolTurn
     text: float | None
     namespace: str
-    record: records.Row
+    values: list[Any]
 
     @property
     def message(self) -> Message:
         """Made when asked for: few of a pool are shown."""
-        return records.message(self.record | {"namespace": self.namespace})
+        named = dict(zip(_TURN, self.values, strict=True))
+        return records.message(named | {"namespace": self.namespace})
 
     @property
     def source_id(self) -> str:
         """The message's name outside."""
-        return str(self.record["source_id"])
+        return str(self.values[_TURN.index("source_id")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,31 +156,32 @@ async def shortlist_turns(
         embedding: of the question as asked. content: of the question without speakers' names.
     """
     rows = await graph.read(
+    same = content == embedding
         load("read")["shortlist_turns"],
         namespace=namespace,
         embedding=embedding,
-        content=content,
+        content=None if same else content,  # the same vector is read once
         lucene=lucene,
         limit=limit,
         said_from=said_from,
         said_by=said_by,
     )
-    return [_turn_row(row, namespace) for row in rows[0]["turns"]]
+    return [_turn_row(values, namespace, same) for values in rows[0]["turns"]]
 
 
-def _turn_row(row: dict[str, Any], namespace: str) -> TurnRow:
-    message = row["message"]
+def _turn_row(values: list[Any], namespace: str, same: bool) -> TurnRow:
+    each, speaker, text, indexed, said_at, cosine, content, score, previous, *_ = values
     turn = PoolTurn(
-        id=message["id"],
-        speaker=message["speaker"],
-        text=message["text"],
-        indexed=message["search_text"],
-        said_on=date.fromisoformat(message["said_at"][:10]),
-        cosine=row["vector"],
-        content=row["content"],
-        previous=row["previous"],
+        id=each,
+        speaker=speaker,
+        text=text,
+        indexed=indexed,
+        said_on=date.fromisoformat(said_at[:10]),
+        cosine=cosine,
+        content=cosine if same else content,
+        previous=previous,
     )
-    return TurnRow(turn, row["text"], namespace, message)
+    return TurnRow(turn, score, namespace, values)
 
 
 async def speakers(graph: Graph, namespace: str) -> frozenset[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -63,6 +64,7 @@ PRIOR = 30
 """How many imagined turns of usual spread join a pool: five turns give no wild scale."""
 _SLOPE, _SHIFT = 0.84, 8.55  # a sum as a chance to be evidence, fitted on the same questions
 _MOST = 700.0  # e to this is still a float
+_NONE: frozenset[str] = frozenset()
 
 Parts = dict[str, float | None]
 
@@ -126,8 +128,10 @@ def order(
 ) -> list[str]:
     """Ids of ``standard`` rows, best first; ties by id."""
     _check(weights)
+    used = [name for name in next(iter(rows.values()), {}) if name in weights]
+    factors = [weights[name] for name in used]
     sums = {
-        each: math.fsum(weights[name] * value for name, value in row.items() if name in weights)
+        each: math.fsum(map(operator.mul, factors, [row[name] for name in used]))
         for each, row in rows.items()
     }
     return sorted(sums, key=lambda each: (-sums[each], each))
@@ -138,6 +142,7 @@ def measured(question: str, pool: Sequence[PoolTurn]) -> dict[str, Parts]:
     by_id = {turn.id: turn for turn in pool}
     cosines = {turn.id: _known(turn.cosine) for turn in pool}
     contents = {turn.id: _known(turn.content) for turn in pool}
+    heights = {each: -math.inf if value is None else value for each, value in contents.items()}
     low, when, dates = lowered(question), asks_when(question), named_dates(question)
     named = {speaker: float(names(low, speaker)) for speaker in {t.speaker for t in pool}}
     terms = query_terms(question)
@@ -153,21 +158,21 @@ def measured(question: str, pool: Sequence[PoolTurn]) -> dict[str, Parts]:
     rows: dict[str, Parts] = {}
     for turn in pool:
         window = around_of[turn.id]
-        around = [value for n in window if (value := contents[n]) is not None]
+        near = max(map(heights.__getitem__, window))
         previous = by_id.get(turn.previous) if turn.previous else None
         rows[turn.id] = {
             "cosine": cosines[turn.id],
             "content": contents[turn.id],
-            "near": max(around, default=None),
+            "near": near if near > -math.inf else None,
             "words": share(held[turn.id]),
-            "words_near": share(frozenset().union(*(held[n] for n in window))),
+            "words_near": share(_NONE.union(*map(held.__getitem__, window))),
             "named": named[turn.speaker],
             "length": math.log1p(len(turn.text)),
             "asks": float(turn.text.rstrip().endswith(QUESTION_MARKS)),
             "date": date_match(turn.said_on, dates) if dates else 0.0,
             "time": float(when and tells_time(turn.text)),
             "answers": max(contents[previous.id] or 0.0, 0.0)
-            if previous and any(mark in previous.text for mark in QUESTION_MARKS)
+            if previous and _asks(previous.text)
             else 0.0,
         }
     return rows
@@ -200,13 +205,13 @@ def standard(rows: Mapping[str, Mapping[str, float | None]]) -> dict[str, dict[s
             for each, row in rows.items():
                 out[each][name] = row[name] or 0.0
             continue
-        known = [value for row in rows.values() if (value := row[name]) is not None]
+        values = [row[name] for row in rows.values()]
+        known = [value for value in values if value is not None]
         mean = math.fsum(known) / len(known) if known else 0.0
-        squares = math.fsum((value - mean) ** 2 for value in known)
+        squares = math.fsum([(value - mean) ** 2 for value in known])
         scale = math.sqrt((squares + PRIOR * SPREAD[name] ** 2) / (len(known) + PRIOR))
-        for each, row in rows.items():
-            value = row[name]
-            out[each][name] = 0.0 if value is None else (value - mean) / scale
+        for made, value in zip(out.values(), values, strict=True):
+            made[name] = 0.0 if value is None else (value - mean) / scale
     return out
 
 
@@ -229,7 +234,17 @@ def _known(score: float | None) -> float | None:
 
 def _held(indexed: str, terms: Sequence[str]) -> frozenset[str]:
     low = indexed.lower()
-    return frozenset(t for t in terms if t in low and any(True for _ in places(low, t)))
+    there = [term for term in terms if term in low]  # few: most need no closer look
+    if not there:
+        return _NONE
+    return frozenset([term for term in there if next(places(low, term), None) is not None])
+
+
+def _asks(text: str) -> bool:
+    for mark in QUESTION_MARKS:  # noqa: SIM110  (a generator takes three times as long)
+        if mark in text:
+            return True
+    return False
 
 
 def _rarity(terms: Iterable[str], held: Mapping[str, frozenset[str]]) -> dict[str, float]:
