@@ -155,8 +155,8 @@ async def shortlist_turns(
         said_from, said_by: of these only what was said then, both moments in it.
         embedding: of the question as asked. content: of the question without speakers' names.
     """
-    rows = await graph.read(
     same = content == embedding
+    rows = await graph.read(
         load("read")["shortlist_turns"],
         namespace=namespace,
         embedding=embedding,
