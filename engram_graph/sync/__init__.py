@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from engram_graph.sync.entities import BlockingEntities
 from engram_graph.sync.forgetting import BlockingForgetting
+from engram_graph.sync.networks import BlockingNetworks
 from engram_graph.sync.querying import BlockingQuerying
 from engram_graph.sync.reading import BlockingReading
 from engram_graph.sync.transfer import BlockingTransfer
@@ -19,6 +20,7 @@ class Memory(
     BlockingWriting,
     BlockingReading,
     BlockingQuerying,
+    BlockingNetworks,
     BlockingForgetting,
     BlockingTransfer,
     BlockingUpkeep,

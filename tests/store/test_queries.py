@@ -108,6 +108,7 @@ HOT = (
     "explain_decisions",
     "explain_requests",
     "explain_others",
+    "entities_of_keys",
     "facts_by_prefix",
     "shortlist_facts_within",
     "diff_valid",
