@@ -1,6 +1,6 @@
 """What ``engram eval shortlist --report`` writes: tables in Markdown. Pure.
 
-Nothing in them depends on the day or on ids: a second run on one database writes the same bytes.
+Nothing in them depends on the day or on ids: a second run on the same indexes writes the same.
 """
 
 from __future__ import annotations
