@@ -3,7 +3,8 @@
 // name: shortlist_facts
 // Hybrid shortlist: nearest by vector and best by full text, the namespace inside both indexes.
 // A fact found by one part gets its vector score all the same; a null vector or query finds none.
-// An archived fact takes a place in the indexes and comes as null: the caller then asks for more.
+// An archived fact, or one that a correction took back whole, takes a place in the indexes and comes
+// as null: the caller then asks for more.
 // Moments that every fact has come as text, which the driver reads ten times faster than DateTime.
 CYPHER 25
 CALL () {
@@ -21,7 +22,8 @@ WITH f, max(vector) AS vector, max(text) AS text
 WHERE f.namespace = $namespace
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
-RETURN CASE WHEN f.archived_at IS NULL THEN f {.*,
+RETURN CASE WHEN f.archived_at IS NULL
+    AND (coalesce(f.closed_reason, '') <> 'corrected' OR f.valid_until > f.valid_from) THEN f {.*,
     embedding: null, search_text: null, namespace_key: null,
     subject: s.name, subject_key: s.key, object: o.name, object_key: o.key,
     valid_from: toString(f.valid_from), recorded_at: toString(f.recorded_at)} END AS fact,
@@ -34,6 +36,7 @@ RETURN CASE WHEN f.archived_at IS NULL THEN f {.*,
 // name: shortlist_facts_within
 // The same among the facts true at one of the moments from $first to $last. The vector index filters by interval itself, once for
 // open and once for ended facts (its filter knows no OR); full text is asked for more and filtered.
+// What was true at no moment comes as null, too.
 CYPHER 25
 CALL () {
   MATCH (f:Fact)
@@ -57,10 +60,11 @@ UNION ALL
 WITH f, max(vector) AS vector, max(text) AS text
 WHERE f.namespace = $namespace
   AND f.valid_from <= $last
-  AND (f.valid_until IS NULL OR (f.valid_until > $first AND f.valid_until > f.valid_from))
+  AND (f.valid_until IS NULL OR f.valid_until > $first)
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
-RETURN CASE WHEN f.archived_at IS NULL THEN f {.*,
+RETURN CASE WHEN f.archived_at IS NULL
+    AND (f.valid_until IS NULL OR f.valid_until > f.valid_from) THEN f {.*,
     embedding: null, search_text: null, namespace_key: null,
     subject: s.name, subject_key: s.key, object: o.name, object_key: o.key,
     valid_from: toString(f.valid_from), recorded_at: toString(f.recorded_at)} END AS fact,

@@ -212,7 +212,7 @@ class Settings(BaseSettings):
         1500,
         ge=50,
         validation_alias=_env("ENGRAM_CONTEXT_TOKENS"),
-        description="Budget of Recall.context, in estimated tokens.",
+        description="Budget of Recall.context, in tokens.",
     )
 
     @field_validator("preset", mode="after")

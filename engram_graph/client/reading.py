@@ -71,7 +71,8 @@ class Reading(Connection):
             between: only what was true at some moment of [start, end) (turns: said in it). A date
                 as the end means that whole day. Without either, a question that names a time
                 prefers facts true then (docs/searching.md).
-            context_tokens: budget of ``context``, estimated.
+            context_tokens: budget of ``context``, 50 to 1,000,000; ``Recall.counted_by`` says how
+                they are counted.
             wide: look at 150 items and leave none out: all in the order of their relevance, and
                 nothing besides.
             lines: of ``context``: ``compact``, ``full`` (belief, since when, made by what),

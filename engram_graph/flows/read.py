@@ -47,11 +47,11 @@ async def search(
 
     Args:
         within: only what was true at one of these moments.
-        shortlist: items of each sort that a model judges, where that is more than ``limit``.
+        shortlist: items of each sort that are looked at, where that is more than ``limit``.
     """
     asked, reason = await shortlists.ask(runtime, namespace, query, within, turns=mode != "facts")
     wanted = Wanted(asked, limit, wide)
-    look_at = limit if runtime.reranker is None else max(limit, shortlist)
+    look_at = max(limit, shortlist)  # the best by belief may not be the first found
     found, turns = FactList([], frozenset()), list[TurnHit]()
     if mode != "turns":
         found = await shortlists.facts(runtime, asked, look_at)

@@ -19,7 +19,7 @@ from engram_graph.rules.turns import PoolTurn
 
 _TEXT_WITHIN = 10  # full text cannot filter by date: ask for more, most were true at other times
 _PREDICATE_SCAN = 500  # of the nearest facts, and of those of a predicate, that are compared
-_MOST = 2000  # places asked for, however many of them archived facts take
+_MOST = 2000  # places asked for, however many of them facts take that are not shown
 _SPEAKER_SCAN = 10_000  # messages that are looked at for their speakers
 _SPEAKERS = 500
 # The values of a turn in the order in which shortlist_turns lists them.
@@ -90,18 +90,19 @@ async def shortlist_facts(
 ) -> list[FactRow]:
     """``limit`` facts by vector and as many by full text, each once, as far as there are so many.
 
-    Archived facts are not among them, and take nobody's place: while they do in the indexes, more
-    are asked for. With ``within`` only facts true at one of its moments.
+    Archived facts, and those that never held, are not among them, and take nobody's place: while
+    they do in the indexes, more are asked for. With ``within`` only facts true at one of its
+    moments.
     """
     wanted = limit
     while True:
         rows = await _shortlist(graph, namespace, embedding, lucene, wanted, within)
         found = [row for row in rows if row["fact"] is not None]
-        archived = len(rows) - len(found)
+        hidden = len(rows) - len(found)
         # Fewer rows than one part may give: both parts have given all they have.
-        if archived <= wanted - limit or len(rows) < wanted or wanted >= _MOST:
+        if hidden <= wanted - limit or len(rows) < wanted or wanted >= _MOST:
             break
-        wanted = min(limit + 2 * archived, _MOST)
+        wanted = min(limit + 2 * hidden, _MOST)
     return [_fact_row(row) for row in found]
 
 

@@ -162,7 +162,7 @@ class Block:
 def context_block(
     lines: Sequence[str], budget_tokens: int, count: Counter = estimate_tokens
 ) -> Block:
-    """The lines that fit the budget, between the first and last line of a block.
+    """The lines that fit the budget, each once, between the first and last line of a block.
 
     Lines come best first. One that does not fit is left out, and shorter ones after it may still
     get in; when not even the first one fits, it is cut.
@@ -171,24 +171,25 @@ def context_block(
         budget_tokens: for the whole block. count: how tokens are counted.
     """
     left = budget_tokens - count(f"{HEADER}\n") - count(FOOTER)
-    shown: dict[int, str] = {}
-    for at, raw in enumerate(lines):
-        line = one_line(raw)
-        if not line or left <= 0:
+    given = [one_line(raw) for raw in lines]
+    shown: dict[str, str] = {}
+    for line in given:
+        if not line or line in shown or left <= 0:
             continue
-        cost = _cost(line, left, count)
+        told = line
+        cost = _cost(told, left, count)
         if cost > left and not shown:
-            line = _shortened(line, left, count)
-            cost = _cost(line, left, count)
-        if line and cost <= left:
-            shown[at] = line
+            told = _shortened(line, left, count)
+            cost = _cost(told, left, count)
+        if told and cost <= left:
+            shown[line] = told
             left -= cost
     # Parts may count less than the whole: what it then exceeds by is taken from the end.
     while shown and (tokens := count(text := _joined(shown.values()))) > budget_tokens:
         shown.popitem()
     if not shown:
         return Block("", ("",) * len(lines), 0)
-    return Block(text, tuple(shown.get(at, "") for at in range(len(lines))), tokens)
+    return Block(text, tuple(shown.get(line, "") for line in given), tokens)
 
 
 def _joined(lines: Iterable[str]) -> str:

@@ -326,3 +326,27 @@ async def test_what_a_correction_says_was_never_true_is_not_recalled(memory: Asy
     assert "Bern" in found.context
     assert "Berlin" not in found.context
     assert (await memory.history("Maya", "lives_in")).facts[0].closed_reason == "corrected"
+
+
+async def test_what_holds_leads_however_few_are_asked_for(moved: Any) -> None:
+    """The words of the question are those of an ended fact."""
+    for limit in (1, 2, 30):
+        recall = await moved.search("Ann lives in Bonn", limit=limit)
+        assert objects(recall)[0] == "Oslo"
+
+
+async def test_what_a_correction_took_back_takes_nobodys_place(make_memory: Make) -> None:
+    """Far more of them than the shortlist is long, all nearer to the question."""
+    memory = make_memory()
+    await memory.remember_many(
+        [{"subject": f"Ann {n}", "predicate": "prefers", "object": "blue tea"} for n in range(40)],
+        decide=False,
+    )
+    for added in (await memory.facts()).facts:
+        await memory.correct(added, object="a walk", text="a walk")
+    await memory.remember("Ann 1", "prefers", "tea from Assam")
+    recall = await memory.search("prefers blue tea", limit=1)
+    assert objects(recall) == ["tea from Assam"]
+    recall = await memory.search("prefers blue tea", between=("2000-01-01", "2100-01-01"))
+    assert "tea from Assam" in objects(recall)
+    assert "blue tea" not in objects(recall)

@@ -151,10 +151,11 @@ def test_one_line_keeps_words_and_emoji() -> None:
 def test_no_content_can_open_or_close_a_block(contents: list[str]) -> None:
     lines = [turn_line(message(text=text, speaker=text[::-1])) for text in contents]
     block = context_block(lines, 10**6).text
-    assert block == "\n".join([HEADER, *lines, FOOTER])
+    once = list(dict.fromkeys(lines))
+    assert block == "\n".join([HEADER, *once, FOOTER])
     assert block.count(HEADER) == block.count(FOOTER) == 1
     assert block.lower().count("[engram:") == 2
-    assert is_recall_block(block) == lines
+    assert is_recall_block(block) == once
 
 
 # Budgets
@@ -190,11 +191,11 @@ def test_blocks_stay_within_their_budget(lines: list[str], budget: int, count: C
         assert block.tokens == 0
         return
     assert block.tokens == count(block.text) <= budget
-    assert block.text == "\n".join([HEADER, *held, FOOTER])
+    assert block.text == "\n".join([HEADER, *dict.fromkeys(held), FOOTER])
     first, *_ = [at for at, line in enumerate(block.lines) if line]
     whole = [one_line(line) for line in lines]
     for at, line in enumerate(block.lines):
-        if line and at != first:
+        if line and line != block.lines[first]:
             assert line == whole[at]
     assert block.lines[first] == whole[first] or (
         block.lines[first].endswith("…")
@@ -209,16 +210,25 @@ def test_what_is_left_out_would_not_have_fitted(
 ) -> None:
     block = context_block(lines, budget, count)
     left = budget - count(HEADER + "\n") - count(FOOTER)
-    for raw, shown in zip(lines, block.lines, strict=True):
-        line = one_line(raw)
+    whole = [one_line(raw) for raw in lines]
+    for line, shown in dict(zip(whole, block.lines, strict=True)).items():
         if line and not shown:
             assert count(line + "\n") > left or left <= 0
         elif shown:
             left -= count(shown + "\n")
 
 
+def test_a_line_comes_once_and_counts_as_shown_wherever_it_is_given() -> None:
+    block = context_block(["hello", "good day", "hello"], 1_000, letters)
+    assert block.lines == ("hello", "good day", "hello")
+    assert block.text.splitlines() == [HEADER, "hello", "good day", FOOTER]
+    frame = letters(f"{HEADER}\n{FOOTER}\n")
+    twice = context_block(["hello", "hello", "good day"], frame + len("hello\ngood day"), letters)
+    assert twice.lines == ("hello", "hello", "good day")
+
+
 def test_the_vocabulary_may_count_more_for_the_whole_than_for_its_parts() -> None:
-    lines = ["abcdef"] * 20
+    lines = [f"abcde{letter}" for letter in "abcdefghijklmnopqrst"]
     budget = 25
     parts = rounded(HEADER + "\n") + rounded(FOOTER) + 20 * rounded("abcdef\n")
     assert rounded("\n".join([HEADER, *lines, FOOTER])) > parts
