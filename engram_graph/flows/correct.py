@@ -45,7 +45,7 @@ async def correct(runtime: Runtime, namespace: str, fact_id: str, change: Correc
             place_of(message, draft, draft.predicate, begins),
             vector,
             runtime.method.thresholds,
-            clock.now(),
+            runtime.now(),
         )
         situation = Situation(
             namespace=namespace,
@@ -59,7 +59,7 @@ async def correct(runtime: Runtime, namespace: str, fact_id: str, change: Correc
             caller_relation=True,
             subject_version=around.subject_version,
             candidates=around.candidates,
-            decided_at=moment_after(clock.now(), [old.fact]),
+            decided_at=moment_after(runtime.now(), [old.fact]),
             embedding=vector,
             method=runtime.method,
         )

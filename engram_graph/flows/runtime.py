@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from weakref import WeakValueDictionary
 
+from engram_graph import clock
 from engram_graph.errors import EmbedderMismatchError, EmbeddingError
 from engram_graph.flows.reads import ReadNotes
 from engram_graph.flows.speakers import Speakers
@@ -35,6 +37,7 @@ class Runtime:
         fits: the record of stored vectors that the embedder was found to fit.
         without: parts of the order of a search that are switched off.
         count, counted_by: how tokens of a context are counted, and by what.
+        now: the moment that decisions are dated with; the wall clock, but for a replay.
         reads: the facts that searches gave, noted later. speakers: who speaks, by namespace.
     """
 
@@ -50,6 +53,7 @@ class Runtime:
     without: frozenset[str] = frozenset()
     count: Counter = estimate_tokens
     counted_by: str = "estimate"
+    now: Callable[[], datetime] = lambda: clock.now()
     reads: ReadNotes = field(init=False)
     speakers: Speakers = field(init=False)
     _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(

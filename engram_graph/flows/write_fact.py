@@ -78,7 +78,7 @@ async def write_fact(
 
     async def look() -> Situation:
         around = await surroundings(
-            runtime.graph, place, vector, runtime.method.thresholds, clock.now()
+            runtime.graph, place, vector, runtime.method.thresholds, runtime.now()
         )
         return Situation(
             namespace=message.namespace,
@@ -94,7 +94,7 @@ async def write_fact(
             candidates=around.candidates,
             embedding=vector,
             mentions=around.mentions,
-            decided_at=moment_after(clock.now(), (c.fact for c in around.candidates)),
+            decided_at=moment_after(runtime.now(), (c.fact for c in around.candidates)),
             method=runtime.method,
         )
 
@@ -126,7 +126,7 @@ async def settle_fact(
         fact, draft = now.fact, _as_draft(now.fact)
         place = place_of(now.messages[0], draft, fact.predicate, fact.valid_from)
         around = await surroundings(
-            runtime.graph, place, vector, runtime.method.thresholds, clock.now()
+            runtime.graph, place, vector, runtime.method.thresholds, runtime.now()
         )
         return Situation(
             namespace=namespace,
@@ -142,7 +142,7 @@ async def settle_fact(
             subject_version=around.subject_version,
             candidates=around.candidates,
             embedding=vector,
-            decided_at=moment_after(clock.now(), (fact, *(c.fact for c in around.candidates))),
+            decided_at=moment_after(runtime.now(), (fact, *(c.fact for c in around.candidates))),
             method=runtime.method,
             stored=fact,
             counted=now.counted,

@@ -1,0 +1,125 @@
+"""``whatif``: what other rules would have made of a namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engram_graph.cli.output import counted
+from engram_graph.cli.run import OK, Run, command
+from engram_graph.errors import InputError
+
+if TYPE_CHECKING:
+    from engram_graph.models.whatif import FactDiff, WhatIf
+
+_SHOWN = 20  # unanswered questions
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    command(app, "whatif", panel="Try and measure")(whatif)
+
+
+async def whatif(
+    run: Run,
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The rules; else those that are set.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=NUMBER", help="A threshold; may be given again."),
+    ] = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Ask the decider what the log has no answer to.")
+    ] = False,
+) -> int:
+    """Decide a namespace again under other rules and show what would differ; change nothing.
+
+    The answers come from the log, so it costs nothing. Corrections, merges and other deeds are
+    taken as they were.
+    """
+    numbers = _numbers(set_ or [])
+    with run.out.bar("Deciding again") as progress:
+        async with run.memory() as memory:
+            found = await memory.whatif(preset=preset, numbers=numbers, ask=ask, progress=progress)
+    if run.json:
+        run.out.data(found)
+    else:
+        _show(run, found)
+    return OK
+
+
+def _numbers(given: Sequence[str]) -> dict[str, float]:
+    numbers = {}
+    for each in given:
+        name, _, value = each.partition("=")
+        try:
+            numbers[name.strip()] = float(value)
+        except ValueError:
+            raise InputError(
+                f"not NAME=NUMBER: {each!r}", hint="Such as --set close_below=0.3", field="set"
+            ) from None
+    return numbers
+
+
+def _show(run: Run, found: WhatIf) -> None:
+    from engram_graph.cli import show
+
+    if found.facts:
+        rows = [(d.change, show.cut(d.fact.text), _moved(d), d.fact.id) for d in found.facts]
+        run.out.table(["would be", "fact", "stored → otherwise", "id"], rows)
+    if found.links:
+        texts = {
+            fact.id: show.cut(fact.text)
+            for diff in found.facts
+            for fact in (diff.before, diff.after)
+            if fact
+        }
+        named = [
+            (d.change, d.link.type, *(texts.get(i, i) for i in (d.link.source, d.link.target)))
+            for d in found.links
+        ]
+        run.out.table(["would be", "link", "from", "to"], named)
+    for one in found.unanswered[:_SHOWN]:
+        answered = "asked now" if one.asked else "never asked"
+        pair = f" with {one.candidate}" if one.candidate else ""
+        run.out.line(f"{answered}: {one.question} of {show.cut(one.text)}{pair}")
+    if len(found.unanswered) > _SHOWN:
+        run.out.line(f"and {counted(len(found.unanswered) - _SHOWN, 'more question')}")
+    for deed in found.passed_over:
+        run.out.line(f"not repeated: {deed}")
+    rules = ", ".join([found.preset, *(f"{k}={v:g}" for k, v in found.numbers.items())])
+    run.out.line(
+        f"{counted(found.drafts, 'draft')} decided again by {rules}; "
+        f"{counted(len(found.facts), 'fact')} and {counted(len(found.links), 'link')} otherwise, "
+        f"{counted(len(found.unanswered), 'question')} not in the log"
+    )
+    if found.requests:
+        cost = "unknown" if found.cost_usd is None else f"${found.cost_usd:.6f}"
+        run.out.line(f"{counted(found.requests, 'request')}, cost {cost}")
+    run.out.note("Nothing was changed.")
+
+
+def _moved(diff: FactDiff) -> str:
+    """What differs, as values where they say something in a few characters."""
+    before, after = diff.before, diff.after
+    if before is None or after is None:
+        return ""
+    parts = []
+    if "belief" in diff.fields:
+        parts.append(f"belief {before.belief:.2f} → {after.belief:.2f}")
+    if {"valid_until", "closed_reason"} & set(diff.fields):
+        ends = [
+            f"{each.valid_until:%Y-%m-%d} ({each.closed_reason})" if each.valid_until else "open"
+            for each in (before, after)
+        ]
+        parts.append(f"until {ends[0]} → {ends[1]}")
+    known = {"belief", "valid_until", "closed_reason", "closed_at", "open"}
+    parts += [
+        f"{name} {getattr(before, name)} → {getattr(after, name)}"
+        for name in diff.fields
+        if name not in known
+    ]
+    return "; ".join(parts)
