@@ -20,6 +20,7 @@ from engram_graph.cli import (
     eval_commands,
     forget_command,
     hygiene_command,
+    picture_commands,
     query_command,
     read_commands,
     recording_commands,
@@ -27,6 +28,7 @@ from engram_graph.cli import (
     server_commands,
     tool_commands,
     transfer_commands,
+    whatif_command,
     write_commands,
 )
 from engram_graph.cli.output import Output
@@ -83,12 +85,14 @@ transfer_commands.register(app)
 forget_command.register(app)
 read_commands.register(app)
 query_command.register(app)
+picture_commands.register(app)
 hygiene_command.register(app)
 reembed_command.register(app)
 entity_commands.register(app)
 tool_commands.register(app)
 eval_commands.register(app)
 recording_commands.register(app)
+whatif_command.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

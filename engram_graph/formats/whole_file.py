@@ -21,7 +21,7 @@ def whole_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     Raises:
         InputError: it exists and ``overwrite`` is False, or it cannot be written.
     """
-    _refuse(path, overwrite)
+    refuse(path, overwrite)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
     except OSError as error:
@@ -32,7 +32,7 @@ def whole_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        _refuse(path, overwrite)
+        refuse(path, overwrite)
         part.replace(path)
     except OSError as error:
         raise _unwritable(path, error) from None
@@ -41,7 +41,8 @@ def whole_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
             part.unlink(missing_ok=True)
 
 
-def _refuse(path: Path, overwrite: bool) -> None:
+def refuse(path: Path, overwrite: bool) -> None:
+    """Raise InputError where ``path`` is a folder, or exists and may not be overwritten."""
     if path.is_dir():
         raise InputError(f"{path} is a folder", field="path")
     if path.exists() and not overwrite:
