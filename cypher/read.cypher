@@ -75,12 +75,13 @@ RETURN CASE WHEN f.archived_at IS NULL
     LIMIT 1 }) AS successor
 
 // name: chains
-// What each of the given facts superseded, nearest first, to a depth.
+// What each of the given facts superseded, nearest first, to a depth; nothing archived.
 CYPHER 25
 UNWIND $ids AS id
 MATCH (f:Fact {id: id})
 WHERE f.namespace = $namespace
 MATCH path = (f)-[:SUPERSEDES]->{1,5}(old:Fact)
+WHERE old.archived_at IS NULL
 WITH id, old, min(length(path)) AS depth, head(collect(nodes(path)[-2].id)) AS successor
 MATCH (old)-[:SUBJECT]->(s:Entity)
 MATCH (old)-[:OBJECT]->(o:Entity)

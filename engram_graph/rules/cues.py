@@ -13,7 +13,7 @@ from calendar import monthrange
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from engram_graph.rules.text import COMMON, places, words
+from engram_graph.rules.text import COMMON, places, without_accents, words
 
 QUESTION_MARKS = ("?", "？", "؟")
 NamedDate = tuple[int | None, int, int | None]
@@ -59,13 +59,15 @@ _AFTER, _BEFORE = (28, 7), (7, 3)  # days at most, days by which it halves
 
 def lowered(text: str) -> str:
     """In the form in which names and terms are looked for."""
-    return unicodedata.normalize("NFC", text.lower())
+    return unicodedata.normalize("NFC", text.lower()).replace("’", "'")
 
 
 @functools.lru_cache(maxsize=1_024)
 def name_words(speaker: str) -> tuple[str, ...]:
-    """The words of a speaker's name that can be told from other words."""
-    return tuple(word for word in words(speaker) if word not in _NO_NAMES)
+    """The words of a speaker's name that can be told from other words, also without accents."""
+    own = words(lowered(speaker))
+    plain = [without_accents(word) or word for word in own]
+    return tuple(word for word in dict.fromkeys(own + plain) if word not in _NO_NAMES)
 
 
 def names(question: str, speaker: str) -> bool:
@@ -93,7 +95,7 @@ def without_names(question: str, speakers: Iterable[str]) -> str:
     kept, done = "", 0
     for start, end in sorted(gone):
         kept += text[done : max(start, done)]
-        done = max(done, end + 2 if low[end : end + 2] in ("'s", "’s") else end)
+        done = max(done, end + 2 if low[end : end + 2] == "'s" else end)
     bare = (word.strip(_EDGES) for word in (kept + text[done:]).split())
     rest = " ".join(word for word in bare if word)
     return rest if words(rest) else question

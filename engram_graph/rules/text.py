@@ -255,10 +255,16 @@ def _companions(word: str) -> Iterator[str]:
     stemmed = stem(word)
     if stemmed != word.lower():
         yield stemmed
-    if not stemmed.isascii() and stemmed[0] < "\u0250":  # José is also asked for as Jose
-        plain = unicodedata.normalize("NFD", stemmed).encode("ascii", "ignore").decode()
-        if len(plain) == len(stemmed):  # else letters were lost that are no accents
-            yield plain
+    if plain := without_accents(stemmed):  # José is also asked for as Jose
+        yield plain
+
+
+def without_accents(word: str) -> str | None:
+    """A word in Latin letters without its accents; None if it has none, or other letters."""
+    if word.isascii() or not word[0] < "\u0250":
+        return None
+    plain = unicodedata.normalize("NFD", word).encode("ascii", "ignore").decode()
+    return plain if len(plain) == len(word) else None  # else letters were lost that are no accents
 
 
 def _pairs(run: str) -> list[str]:

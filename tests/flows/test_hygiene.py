@@ -413,6 +413,23 @@ async def test_archived_facts_take_nobodys_place_in_a_search(make_memory: Make) 
         assert found(recall) == {"a kayak", "a tent"}
 
 
+async def test_an_archived_fact_is_not_in_a_chain_either(make_memory: Make) -> None:
+    decider = ScriptedDecider(
+        {
+            "durability": [{"fact": "tent", "p": {"short_lived": 1.0}}, {"p": {"long_term": 1.0}}],
+            "relation_to_candidate": {"update": 0.98, "new": 0.02},
+        }
+    )
+    drafts = [draft("Ann lives in a tent", "Ann|lives_in|a tent")]
+    memory = make_memory(decider=decider, extractor=ScriptedExtractor(drafts))
+    await memory.add("I live in a tent.", speaker="Ann", said_at="2024-01-01")
+    await memory.remember("Ann", "lives_in", "Cork", valid_from="2024-02-01")
+    plain = make_memory()  # nobody reranks: what was superseded comes by the chain
+    assert found(await plain.search("Cork")) == {"Cork", "a tent"}
+    await memory.hygiene(same_as=False, short_lived=True, apply=True, now=later(8))
+    assert found(await plain.search("Cork")) == {"Cork"}
+
+
 async def test_a_fact_read_or_said_meanwhile_is_not_archived(
     make_memory: Make, graph: Graph
 ) -> None:

@@ -55,6 +55,10 @@ def test_a_speaker_is_named_by_any_word_of_the_name() -> None:
     assert not names("what about bonn?", "Bo")
     assert not names("what will it be?", "Will")
     assert not names("what?", "")
+    assert names(lowered("Where does O’Brien live?"), "O'Brien")
+    assert names(lowered("Where does O'Brien live?"), "O’Brien")
+    assert names("where does zoe live?", "Zoë")
+    assert not names("what may it be?", "Mäy")
 
 
 @pytest.mark.parametrize(
