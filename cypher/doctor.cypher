@@ -4,7 +4,7 @@
 // name: all_namespaces
 // Every namespace that any record carries. Looks across namespaces: for operators.
 CYPHER 25
-MATCH (n:Fact|Entity|Alias|Message|Conversation|Decision|Request)
+MATCH (n:Fact|Entity|Alias|Message|Conversation|Decision|Request|Feedback)
 WHERE n.namespace IS NOT NULL
 RETURN DISTINCT n.namespace AS namespace
 ORDER BY namespace
@@ -12,7 +12,7 @@ ORDER BY namespace
 // name: incomplete_records
 // Records without what every look-up starts from. Looks across namespaces: for operators.
 CYPHER 25
-MATCH (n:Fact|Entity|Alias|Message|Conversation|Decision|Request)
+MATCH (n:Fact|Entity|Alias|Message|Conversation|Decision|Request|Feedback)
 WHERE n.namespace IS NULL
   OR (n:Fact AND (n.id IS NULL OR n.predicate IS NULL OR n.recorded_at IS NULL OR n.text IS NULL))
   OR (n:Entity AND (n.id IS NULL OR n.key IS NULL OR n.name IS NULL))
@@ -22,6 +22,7 @@ WHERE n.namespace IS NULL
   OR (n:Alias AND (n.key IS NULL OR n.name IS NULL))
   OR (n:Decision AND (n.id IS NULL OR n.decided_at IS NULL OR n.outcome IS NULL))
   OR (n:Request AND (n.id IS NULL OR n.sent_at IS NULL))
+  OR (n:Feedback AND (n.id IS NULL OR n.given_at IS NULL))
 RETURN coalesce(n.id, elementId(n)) AS id
 LIMIT $limit
 
@@ -40,7 +41,9 @@ RETURN
   sum(COUNT { MATCH (d:Decision) WHERE d.namespace = namespace AND d.decided_at IS NOT NULL })
     AS decisions,
   sum(COUNT { MATCH (q:Request) WHERE q.namespace = namespace AND q.sent_at IS NOT NULL })
-    AS requests
+    AS requests,
+  sum(COUNT { MATCH (w:Feedback) WHERE w.namespace = namespace AND w.given_at IS NOT NULL })
+    AS feedback
 
 // name: fact_ends
 // Facts without exactly one SUBJECT and one OBJECT.
@@ -202,6 +205,20 @@ WHERE d.namespace = namespace AND d.decided_at IS NOT NULL
 RETURN d.id AS id
 LIMIT $limit
 
+// name: feedback
+// Labels that say neither right nor wrong, or are not about exactly one fact or decision of their
+// namespace; of a fact, without how it stood.
+CYPHER 25
+UNWIND $namespaces AS namespace
+MATCH (w:Feedback)
+WHERE w.namespace = namespace AND w.given_at IS NOT NULL
+  AND (NOT coalesce(w.verdict IN ['right', 'wrong'], false)
+    OR COUNT { (w)-[:ABOUT]->() } <> 1
+    OR NOT EXISTS { MATCH (w)-[:ABOUT]->(n:Fact|Decision) WHERE n.namespace = namespace }
+    OR (EXISTS { (w)-[:ABOUT]->(:Fact) } AND (w.belief IS NULL OR w.open IS NULL)))
+RETURN w.id AS id
+LIMIT $limit
+
 // name: belief_range
 // Facts whose belief is not in [.02, .98].
 CYPHER 25
@@ -292,6 +309,10 @@ UNION ALL
   MATCH (d:Decision)
   WHERE d.namespace = namespace AND d.decided_at IS NOT NULL
   RETURN d.id AS id, [d.decided_at, d.valid_until_before, d.valid_until_after] AS moments
+UNION ALL
+  MATCH (w:Feedback)
+  WHERE w.namespace = namespace AND w.given_at IS NOT NULL
+  RETURN w.id AS id, [w.given_at] AS moments
 }
 WITH id, moments
 WHERE any(moment IN moments WHERE CASE
@@ -514,3 +535,17 @@ CALL (place) {
   LIMIT $limit
 }
 RETURN place.namespace AS namespace, id, at, id AS after, texts, json
+
+// name: feedback_texts
+// Words of labels: a page of each namespace in $places, after its (at, after).
+CYPHER 25
+UNWIND $places AS place
+CALL (place) {
+  MATCH (w:Feedback)
+  WHERE w.namespace = place.namespace AND w.given_at >= place.at
+    AND (w.given_at > place.at OR w.id > place.after)
+  RETURN w.id AS id, w.given_at AS at, [w.why, w.given_by] AS texts
+  ORDER BY w.namespace, w.given_at, w.id
+  LIMIT $limit
+}
+RETURN place.namespace AS namespace, id, at, id AS after, texts, [] AS json

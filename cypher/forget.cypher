@@ -199,7 +199,7 @@ MERGE (newer)-[r:SUPERSEDES]->(older)
 ON CREATE SET r += link.properties
 
 // name: erase_facts
-// Facts with their typed edges and everything that hangs on them.
+// Facts with their typed edges, their labels and everything that hangs on them.
 CYPHER 25
 UNWIND $ids AS id
 MATCH (f:Fact {id: id})
@@ -208,16 +208,18 @@ MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
 OPTIONAL MATCH (s)-[r:$(CASE WHEN f.negated THEN 'NEGATED' ELSE toUpper(f.predicate) END)]->(o)
 WHERE r.fact_id = f.id
+OPTIONAL MATCH (f)<-[:ABOUT]-(w:Feedback)
 DELETE r
-DETACH DELETE f
+DETACH DELETE f, w
 
 // name: erase_decisions
-// Decisions.
+// Decisions with their labels.
 CYPHER 25
 UNWIND $ids AS id
 MATCH (d:Decision {id: id})
 WHERE d.namespace = $namespace
-DETACH DELETE d
+OPTIONAL MATCH (d)<-[:ABOUT]-(w:Feedback)
+DETACH DELETE d, w
 
 // name: erase_requests
 // Requests.

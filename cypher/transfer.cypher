@@ -20,6 +20,8 @@ RETURN
     AS decision,
   COUNT { MATCH (q:Request) WHERE q.namespace = $namespace AND q.sent_at IS NOT NULL } AS request,
   COUNT { MATCH (a:Alias) WHERE a.namespace = $namespace AND a.key IS NOT NULL } AS alias,
+  COUNT { MATCH (w:Feedback) WHERE w.namespace = $namespace AND w.given_at IS NOT NULL }
+    AS feedback,
   head(COLLECT { MATCH (f:Fact) WHERE f.namespace = $namespace AND f.predicate IS NOT NULL
     RETURN sum(f.version) }) AS fact_versions,
   head(COLLECT { MATCH (e:Entity) WHERE e.namespace = $namespace AND e.key IS NOT NULL
@@ -139,6 +141,17 @@ RETURN a {.*} AS alias, e.key AS entity,
   COLLECT { MATCH (a)<-[:LEFT]-(d:Decision) RETURN d.id ORDER BY d.id } AS decisions
 ORDER BY a.key
 
+// name: export_feedback
+// Labels in the order they were given, after the last one seen.
+CYPHER 25
+MATCH (w:Feedback)
+WHERE w.namespace = $namespace AND w.given_at >= $at AND (w.given_at > $at OR w.id > $after)
+WITH w ORDER BY w.namespace, w.given_at, w.id LIMIT $limit
+RETURN w {.*,
+    fact_id: head(COLLECT { MATCH (w)-[:ABOUT]->(f:Fact) RETURN f.id }),
+    decision_id: head(COLLECT { MATCH (w)-[:ABOUT]->(d:Decision) RETURN d.id })} AS feedback
+ORDER BY w.given_at, w.id
+
 // name: ids_elsewhere
 // Those of the ids that a record of another namespace has.
 CYPHER 25
@@ -157,6 +170,9 @@ UNION ALL
   RETURN n
 UNION ALL
   MATCH (n:Request {id: id})
+  RETURN n
+UNION ALL
+  MATCH (n:Feedback {id: id})
   RETURN n
 }
 WITH id, n
@@ -346,6 +362,24 @@ UNWIND row.decisions AS id
 MATCH (d:Decision {id: id})
 WHERE d.namespace = $namespace
 CREATE (d)-[:LEFT]->(a)
+
+// name: transfer_feedback
+// Labels on new facts, and on decisions that came with one.
+CYPHER 25
+UNWIND $rows AS row
+CALL (row) {
+  MATCH (n:Fact {id: row.fact_id})
+  WHERE n.namespace = $namespace AND n.importing IS NOT NULL
+  RETURN n
+UNION ALL
+  MATCH (n:Decision {id: row.decision_id})
+  WHERE n.namespace = $namespace AND (NOT EXISTS { (n)-[:ABOUT|COMPARED_WITH]->(:Fact) }
+    OR EXISTS { MATCH (n)-[:ABOUT|COMPARED_WITH]->(f:Fact) WHERE f.importing IS NOT NULL })
+  RETURN n
+}
+MERGE (w:Feedback {id: row.properties.id})
+ON CREATE SET w += row.properties
+MERGE (w)-[:ABOUT]->(n)
 
 // name: transfer_done
 // Takes the mark from what is imported whole.

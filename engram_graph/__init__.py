@@ -44,6 +44,14 @@ _HOMES = {
     "engram_graph.models.entities": ("MergeSuggestion", "Merged", "Unmerged"),
     "engram_graph.models.export": ("Exported",),
     "engram_graph.models.facts": ("Draft", "Entity", "Fact", "Link", "Message"),
+    "engram_graph.models.feedback": (
+        "Calibration",
+        "CloseCalibration",
+        "Feedback",
+        "QuestionCalibration",
+        "ReliabilityBin",
+        "Threshold",
+    ),
     "engram_graph.models.ranking": ("Ranking",),
     "engram_graph.models.results": (
         "Added",
@@ -64,6 +72,7 @@ _HOMES = {
         "TurnHit",
     ),
     "engram_graph.models.upkeep": ("Archived", "HygieneReport", "ReembedReport", "SameAs"),
+    "engram_graph.models.whatif": ("FactDiff", "LinkDiff", "Unanswered", "WhatIf"),
     "engram_graph.ports": ("Decider", "Embedder", "Extractor", "Reranker"),
     "engram_graph.server": ("EmbeddedServer", "ServerInfo"),
     "engram_graph.settings": ("Settings",),

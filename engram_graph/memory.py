@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from engram_graph.client.entities import Entities
+from engram_graph.client.feedback import Labelling
 from engram_graph.client.forgetting import Forgetting
 from engram_graph.client.networks import Networks
 from engram_graph.client.querying import Querying
 from engram_graph.client.reading import Reading
+from engram_graph.client.replaying import Replaying
 from engram_graph.client.transfer import Transfer
 from engram_graph.client.upkeep import Upkeep
 from engram_graph.client.writing import Writing
 
 
-class AsyncMemory(Writing, Reading, Querying, Networks, Forgetting, Transfer, Upkeep, Entities):
+class AsyncMemory(
+    Writing,
+    Reading,
+    Querying,
+    Networks,
+    Forgetting,
+    Transfer,
+    Upkeep,
+    Replaying,
+    Entities,
+    Labelling,
+):
     """Long-term memory in Neo4j. Connects at the first call; close it, or use ``async with``.
 
     Args:

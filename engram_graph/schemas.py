@@ -15,6 +15,14 @@ from engram_graph.models.decisions import Decision
 from engram_graph.models.entities import Merged, MergeSuggestion, Unmerged
 from engram_graph.models.export import Exported, ExportLine
 from engram_graph.models.facts import Draft, Entity, Fact, Link, Message
+from engram_graph.models.feedback import (
+    Calibration,
+    CloseCalibration,
+    Feedback,
+    QuestionCalibration,
+    ReliabilityBin,
+    Threshold,
+)
 from engram_graph.models.results import (
     Added,
     Diff,
@@ -34,12 +42,15 @@ from engram_graph.models.results import (
     TurnHit,
 )
 from engram_graph.models.upkeep import Archived, HygieneReport, ReembedReport, SameAs
+from engram_graph.models.whatif import FactDiff, LinkDiff, Unanswered, WhatIf
 
 _PUBLIC: tuple[type[BaseModel], ...] = (
+    *(Calibration, CloseCalibration, Feedback, QuestionCalibration, ReliabilityBin, Threshold),
     *(Added, Archived, Decision, Diff, DiffEntry, Draft, Entity, Explanation, Exported),
     *(ExportLine, Fact, FactHit, Finding, Forgotten, HygieneReport, Imported, Link, Merged),
     *(MergeSuggestion, Message, NamespaceInfo, Page, Recall, ReembedReport, Report, SameAs),
     *(Scores, Stats, Timeline, TurnHit, Unmerged),
+    *(FactDiff, LinkDiff, Unanswered, WhatIf),
 )
 RECORDS = {re.sub("(?<=[a-z])(?=[A-Z])", "_", one.__name__).lower(): one for one in _PUBLIC}
 """Every record that the package gives away, by the name of its file."""

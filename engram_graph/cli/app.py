@@ -18,6 +18,7 @@ from engram_graph import __version__
 from engram_graph.cli import (
     entity_commands,
     eval_commands,
+    feedback_commands,
     forget_command,
     hygiene_command,
     picture_commands,
@@ -86,6 +87,7 @@ forget_command.register(app)
 read_commands.register(app)
 query_command.register(app)
 picture_commands.register(app)
+feedback_commands.register(app)
 hygiene_command.register(app)
 reembed_command.register(app)
 entity_commands.register(app)

@@ -39,6 +39,9 @@ INVARIANTS = (
     Invariant("superseded_open", "facts", "superseded, and still open"),
     Invariant("namespace_crossed", "records", "a relationship leads into another namespace"),
     Invariant("decision_fact", "decisions", "the decision points at no fact, and does not say why"),
+    Invariant(
+        "feedback", "feedback", "a label of nothing, of several things, or without a verdict"
+    ),
     Invariant("belief_range", "facts", "belief is not in [.02, .98]"),
     Invariant("belief_decided", "facts", "belief is not what its decisions made it, one by one"),
     Invariant(

@@ -30,6 +30,7 @@ from engram_graph.models.export import (
     DecisionRecord,
     EntityRecord,
     FactRecord,
+    FeedbackRecord,
     Header,
     LinkRecord,
     MentionRecord,
@@ -162,6 +163,9 @@ class _Transport:
             case AliasRecord():
                 aliases = [self._names.alias(record) for record in _only(batch, AliasRecord)]
                 await store.aliases(self._graph, self._namespace, aliases)
+            case FeedbackRecord():
+                labels = [self._names.feedback(record) for record in _only(batch, FeedbackRecord)]
+                await store.feedback(self._graph, self._namespace, _there(labels))
 
     async def finish(self) -> None:
         """All is there: take the marks away."""

@@ -13,6 +13,7 @@ from engram_graph.models.export import (
     AliasRecord,
     DecisionRecord,
     EntityRecord,
+    FeedbackRecord,
     LinkRecord,
     MessageRecord,
     RequestRecord,
@@ -133,6 +134,19 @@ class Names:
                 "more": {name: self._renamed(value) for name, value in record.more.items()},
             }
         )
+
+    def feedback(self, record: FeedbackRecord) -> FeedbackRecord | None:
+        """A label on the new ids; None when what it is about was left out."""
+        old = record.feedback
+        changed = {
+            "id": self.derived(old.id),
+            "namespace": self._namespace,
+            "fact_id": self.of(old.fact_id),
+            "decision_id": self.of(old.decision_id),
+        }
+        if not (changed["fact_id"] or changed["decision_id"]):
+            return None
+        return record.model_copy(update={"feedback": old.model_copy(update=changed)})
 
     def _renamed(self, value: Any) -> Any:
         """A value with new ids in place of old ones."""

@@ -21,6 +21,7 @@ from engram_graph.models.export import (
     DecisionRecord,
     EntityRecord,
     FactRecord,
+    FeedbackRecord,
     Header,
     LinkRecord,
     MentionRecord,
@@ -28,6 +29,7 @@ from engram_graph.models.export import (
     RequestRecord,
 )
 from engram_graph.models.facts import Fact, Message
+from engram_graph.models.feedback import Feedback
 from engram_graph.rules.validate import clean_metadata, clean_namespace, clean_text
 from engram_graph.vocabulary import PREDICATES, MessageStatus
 
@@ -195,6 +197,19 @@ def _check(record: AnyRecord) -> None:
             clean_text(record.name, "name")
             if record.merged:
                 _ids(record.merged.id, *record.merged.apart)
+        case FeedbackRecord():
+            _feedback(record.feedback)
+
+
+def _feedback(label: Feedback) -> None:
+    _ids(label.id, label.fact_id, label.decision_id)
+    for field in ("why", "given_by"):
+        if getattr(label, field) is not None:
+            clean_text(getattr(label, field), field)
+    if (label.fact_id is None) == (label.decision_id is None):
+        raise InputError("a label is about a fact or a decision, one of them")
+    if (label.belief is None or label.open is None) == (label.decision_id is None):
+        raise InputError("a label on a fact says how it stood, and no other one does")
 
 
 def _message(message: Message) -> None:

@@ -20,6 +20,7 @@ from engram_graph.models.export import (
     DecisionRecord,
     EntityRecord,
     FactRecord,
+    FeedbackRecord,
     Header,
     LinkRecord,
     MentionRecord,
@@ -78,7 +79,7 @@ class Register:
         """All ids of records, by the thousand."""
         found = self._db.execute(
             "SELECT name FROM names WHERE kind IN "
-            "('message', 'entity id', 'fact', 'decision', 'request')"
+            "('message', 'entity id', 'fact', 'decision', 'request', 'feedback')"
         )
         while some := found.fetchmany(1000):
             yield [name for (name,) in some]
@@ -249,6 +250,10 @@ def _note(line: Line, header: Header, register: Register) -> None:
             known("decision", *decisions)
             if register.has("entity", key):
                 raise InputError("the alias is the key of an entity")
+        case FeedbackRecord(feedback=label):
+            new("feedback", label.id)
+            known("fact", label.fact_id)
+            known("decision", label.decision_id)
 
 
 def _length(vector: list[float] | None, header: Header) -> None:

@@ -14,7 +14,10 @@ from engram_graph.graph.driver import Graph
 from engram_graph.graph.queries import load
 from engram_graph.rules.text import namespace_key
 
-TEXTS = ("fact_texts", "message_texts", "entity_texts", "decision_texts", "request_texts")
+TEXTS = (
+    *("fact_texts", "message_texts", "entity_texts", "decision_texts", "request_texts"),
+    "feedback_texts",
+)
 _CHUNK = 1000  # namespaces in one statement
 _TOGETHER = 50  # namespaces whose texts are read at once
 _PAGE = 500  # records of each in one page

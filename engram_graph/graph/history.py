@@ -8,6 +8,7 @@ from typing import Any
 
 from engram_graph.graph import records
 from engram_graph.graph.driver import Graph, Tx
+from engram_graph.graph.feedback import label
 from engram_graph.graph.queries import load
 from engram_graph.graph.read import ends
 from engram_graph.models.facts import Fact
@@ -133,6 +134,7 @@ async def explain(graph: Graph, namespace: str, fact: Fact) -> Explanation:
             records.link(row["link"]) for row in await tx.run(history["explain_links"], **scope)
         ]
         asked = await tx.run(history["explain_requests"], **scope)
+        labels = await tx.run(load("feedback")["explain_feedback"], **scope)
         requests = [_request(row["request"]) for row in asked]
         others = await tx.run(
             history["explain_others"],
@@ -148,6 +150,7 @@ async def explain(graph: Graph, namespace: str, fact: Fact) -> Explanation:
             links=tuple(links),
             requests=tuple(requests),
             others=tuple(records.fact(row["fact"]) for row in others),
+            feedback=tuple(label(row["feedback"]) for row in labels),
         )
 
     return await graph.look("explain", work)

@@ -9,6 +9,7 @@ from typing import Any
 
 from engram_graph.graph import records
 from engram_graph.graph.driver import Graph
+from engram_graph.graph.feedback import label
 from engram_graph.graph.queries import load
 from engram_graph.models.decisions import Decision, RequestLog
 from engram_graph.models.export import (
@@ -21,6 +22,7 @@ from engram_graph.models.export import (
     Embedding,
     EntityRecord,
     FactRecord,
+    FeedbackRecord,
     LinkRecord,
     MentionRecord,
     MergedEntity,
@@ -124,6 +126,11 @@ async def pages(graph: Graph, namespace: str, vectors: bool) -> AsyncIterator[li
     while rows := await graph.read(statements["export_aliases"], **by_key, **scope):
         by_key = {"after": rows[-1]["alias"]["key"]}
         yield [_alias(records.native(row)) for row in rows]
+
+    seen = _first()
+    while rows := await graph.read(statements["export_feedback"], **seen, **scope):
+        seen = _seen(rows[-1]["feedback"], "given_at")
+        yield [FeedbackRecord(feedback=label(row["feedback"])) for row in rows]
 
 
 def _first() -> Row:

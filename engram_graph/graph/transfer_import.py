@@ -14,6 +14,7 @@ from engram_graph.models.export import (
     AliasRecord,
     DecisionRecord,
     EntityRecord,
+    FeedbackRecord,
     MentionRecord,
     MessageRecord,
 )
@@ -254,6 +255,19 @@ async def aliases(graph: Graph, namespace: str, items: Sequence[AliasRecord]) ->
         await tx.run(load("entities")["show_aliases"], keys=keys, **scope)
 
     await graph.transact("transfer_aliases", work)
+
+
+async def feedback(graph: Graph, namespace: str, items: Sequence[FeedbackRecord]) -> None:
+    """Add labels on new facts and on the decisions that came with them."""
+    rows = [
+        {
+            "fact_id": item.feedback.fact_id,
+            "decision_id": item.feedback.decision_id,
+            "properties": item.feedback.model_dump(exclude={"fact_id", "decision_id"}),
+        }
+        for item in items
+    ]
+    await graph.write(load("transfer")["transfer_feedback"], namespace=namespace, rows=rows)
 
 
 async def resolved(graph: Graph, namespace: str, keys: Sequence[str]) -> dict[str, str]:

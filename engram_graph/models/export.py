@@ -9,6 +9,7 @@ from pydantic import Field, RootModel
 
 from engram_graph.models.decisions import Decision, RequestLog
 from engram_graph.models.facts import Entity, Extracted, Fact, Link, Message, Record, Vector
+from engram_graph.models.feedback import Feedback
 
 FORMAT: Literal["engram_graph/export"] = "engram_graph/export"
 VERSION: Literal[1] = 1
@@ -28,6 +29,7 @@ class Counts(Record):
     decision: int = _COUNT
     request: int = _COUNT
     alias: int = _COUNT
+    feedback: int = _COUNT
 
     @property
     def total(self) -> int:
@@ -166,6 +168,13 @@ class AliasRecord(Record):
     decisions: tuple[str, ...] = ()
 
 
+class FeedbackRecord(Record):
+    """A label on a fact or a decision of the file."""
+
+    record: Literal["feedback"] = "feedback"
+    feedback: Feedback
+
+
 AnyRecord = (
     ConversationRecord
     | MessageRecord
@@ -176,6 +185,7 @@ AnyRecord = (
     | DecisionRecord
     | RequestRecord
     | AliasRecord
+    | FeedbackRecord
 )
 KINDS = tuple(Counts.model_fields)
 """Every kind of record, in the order of a file."""

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from engram_graph.models.decisions import Decision
 from engram_graph.models.facts import Fact, Link, Message, Record
+from engram_graph.models.feedback import Feedback
 from engram_graph.models.story import Step
 from engram_graph.vocabulary import ClosedReason
 
@@ -241,6 +242,7 @@ class Explanation(Record):
         links: SAME_AS, CONTRADICTS and REFINES around it.
         requests: each decider call with its answers unfolded; ``fact_id``: what it was made for.
         others: the facts that its decisions and questions speak of, by id.
+        feedback: labels on it and on its decisions, oldest first.
         story: all of it in order, step by step. text: the same as lines for a person.
     """
 
@@ -252,6 +254,7 @@ class Explanation(Record):
     links: tuple[Link, ...] = ()
     requests: tuple[dict[str, Any], ...] = ()
     others: tuple[Fact, ...] = ()
+    feedback: tuple[Feedback, ...] = ()
     story: tuple[Step, ...] = ()
 
     @property

@@ -187,6 +187,25 @@ class Linked(Telling):
     p: float | None = None
 
 
+class Labelled(Telling):
+    """A person said whether the fact stands rightly, or whether a decision on it was right.
+
+    Attributes:
+        id: of the label. decision: id of the decision; None for the fact.
+        question, chosen: of the decision. open: whether the fact was, when it was labelled.
+    """
+
+    kind: Literal["labelled"] = "labelled"
+    id: str
+    verdict: str
+    why: str = ""
+    given_by: str = ""
+    decision: str | None = None
+    question: str = ""
+    chosen: str = ""
+    open: bool | None = None
+
+
 class Now(Telling):
     """How the fact stands, and whether the story accounts for its belief.
 
@@ -206,4 +225,6 @@ class Now(Telling):
     chain: tuple[str, ...] = ()
 
 
-Step = Annotated[Told | Questions | Decided | Ended | Linked | Now, Field(discriminator="kind")]
+Step = Annotated[
+    Told | Questions | Decided | Ended | Linked | Labelled | Now, Field(discriminator="kind")
+]

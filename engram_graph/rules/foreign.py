@@ -21,6 +21,7 @@ from engram_graph.models.export import (
     DecisionRecord,
     EntityRecord,
     FactRecord,
+    FeedbackRecord,
     LinkRecord,
     MentionRecord,
     MessageRecord,
@@ -97,6 +98,8 @@ def without(record: AnyRecord, values: Iterable[str]) -> AnyRecord:
         case AliasRecord():
             key = _key(record.key, record.name, known)
             return record.model_copy(update={"key": key, "name": safe(record.name)})
+        case FeedbackRecord(feedback=label):
+            return record.model_copy(update={"feedback": changed(label, "why", "given_by")})
         case MentionRecord():
             return record
 
@@ -130,6 +133,8 @@ def _texts(record: AnyRecord) -> Iterator[str | None]:
             yield from (_UUID.sub("", text) for text in _words(request.answers))
         case AliasRecord():
             yield from (record.key, record.name)
+        case FeedbackRecord(feedback=label):
+            yield from (label.why, label.given_by)
         case ConversationRecord() | MentionRecord():
             return
 

@@ -8,12 +8,14 @@ from typing import Any
 
 from engram_graph.models.decisions import Answer, Decision
 from engram_graph.models.facts import Fact, Link
+from engram_graph.models.feedback import Feedback
 from engram_graph.models.results import Explanation
 from engram_graph.models.story import (
     Asked,
     Change,
     Decided,
     Ended,
+    Labelled,
     Linked,
     Now,
     Questions,
@@ -29,7 +31,7 @@ from engram_graph.vocabulary import SUPERSEDING, Outcome
 _ENDS = frozenset({Outcome.CLOSED, Outcome.REOPENED, Outcome.CORRECTED})
 _STARTS = frozenset({"belief_start", "settle"})
 _FROM_ANSWERS = frozenset({ask.RELATION, ask.PLAN_FULFILLED, "dispute", "settle"})
-_TOLD, _ASKED, _DECIDED, _LINKED = range(4)
+_TOLD, _ASKED, _DECIDED, _LINKED, _LABELLED = range(5)
 
 
 def story(behind: Explanation, method: Method = DEFAULT) -> tuple[Step, ...]:
@@ -68,6 +70,7 @@ class _Teller:
                 continue  # compared with every fact of its group, and nothing came of it
             steps += [(step.at, _DECIDED, step) for step in self._decision(decision)]
         steps += [(step.at, _LINKED, step) for step in map(self._link, self._behind.links)]
+        steps += [(step.at, _LABELLED, step) for step in map(self._label, self._behind.feedback)]
         steps.sort(key=lambda each: each[:2])
         told = [step for _, _, step in steps]
         last = max((step.at for step in told), default=self._fact.recorded_at)
@@ -234,6 +237,20 @@ class _Teller:
             other_text=self._text(other),
             source=source,
             p=link.p,
+        )
+
+    def _label(self, label: Feedback) -> Labelled:
+        decision = next((d for d in self._behind.decisions if d.id == label.decision_id), None)
+        return Labelled(
+            at=label.given_at,
+            id=label.id,
+            verdict=label.verdict,
+            why=label.why or "",
+            given_by=label.given_by or "",
+            decision=label.decision_id,
+            question=decision.question if decision else "",
+            chosen=decision.chosen if decision else "",
+            open=label.open,
         )
 
     def _now(self, at: datetime) -> Now:

@@ -12,6 +12,7 @@ from engram_graph.models.story import (
     Ended,
     Gate,
     GateName,
+    Labelled,
     Linked,
     Now,
     Piece,
@@ -84,6 +85,8 @@ def told_in_words(step: Step, numbers: Thresholds) -> tuple[str, ...]:
         forms = _LINKS[step.type]
         p = "" if step.p is None else f" ({step.p:.2f})"
         return (_sentence(forms[not step.source].format(_quoted(step.other_text)) + p),)
+    if isinstance(step, Labelled):
+        return (_sentence(_label(step)),)
     return tuple(_now(step))
 
 
@@ -286,6 +289,19 @@ def _ended(step: Ended, numbers: Thresholds) -> tuple[str, ...]:
     because = _BECAUSE.get(reason, reason).format(numbers.close_below)
     instead = f" instead of {was}" if was else ""
     return (_sentence(f"{who} ends {until}{instead}{by}: {because}; {known}{why}"),)
+
+
+def _label(step: Labelled) -> str:
+    if step.decision is None:
+        what = "The fact, then open," if step.open else "The fact, then ended,"
+    else:
+        said = ": ".join(
+            _cut(part).replace("_", " ") for part in (step.question, step.chosen) if part
+        )
+        what = f"The decision “{said}”"
+    by = f" by {_cut(step.given_by)}" if step.given_by else ""
+    why = f": {_cut(step.why)}" if step.why else ""
+    return f"{what} was called {step.verdict}{by}{why}"
 
 
 def _now(step: Now) -> list[str]:

@@ -7,10 +7,12 @@ a web handler may use it as it is.
 from __future__ import annotations
 
 from engram_graph.sync.entities import BlockingEntities
+from engram_graph.sync.feedback import BlockingLabelling
 from engram_graph.sync.forgetting import BlockingForgetting
 from engram_graph.sync.networks import BlockingNetworks
 from engram_graph.sync.querying import BlockingQuerying
 from engram_graph.sync.reading import BlockingReading
+from engram_graph.sync.replaying import BlockingReplaying
 from engram_graph.sync.transfer import BlockingTransfer
 from engram_graph.sync.upkeep import BlockingUpkeep
 from engram_graph.sync.writing import BlockingWriting
@@ -24,7 +26,9 @@ class Memory(
     BlockingForgetting,
     BlockingTransfer,
     BlockingUpkeep,
+    BlockingReplaying,
     BlockingEntities,
+    BlockingLabelling,
 ):
     """Long-term memory in Neo4j, blocking; see ``AsyncMemory`` for every argument.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+RELATION = "relation_to_candidate"
 HOLLIN, SALTWAY = "Mirelle works at Hollin Press", "Mirelle works at Saltway Freight"
 DRIVES, MARKETS = "Mirelle drives for Saltway Freight", "Mirelle likes markets"
 CROWDS, NIGHT = "Mirelle cannot stand crowds", "Mirelle likes night markets"
@@ -127,6 +128,16 @@ CASES: tuple[Case, ...] = (
         "question_version backend model preset",
         [(1, "scripted", "scripted-1", "default")],
     ),
+    Case(
+        "labels_given",
+        {},
+        "verdict given_by why fact compared_with was_open belief question answer p",
+        [
+            *(("wrong", "Bero", "I moved", OLDMILL, None, True, 0.4193, None, None, None),),
+            *(("right", None, None, TARN, OLDMILL, None, None, RELATION, "update", 0.87),),
+        ],
+    ),
+    Case("labels_given", {"verdict": "right"}, "fact", [(TARN,)]),
     Case(
         "changes_in_memory",
         {"after": "first", "before": "done"},

@@ -116,4 +116,8 @@ def build(settings: Settings, namespace: str) -> tuple[datetime, datetime]:
         memory.correct(wrong, object="Lund", text="Odo was born in Lund", reason="a misprint")
         memory.add_alias("Mirelle", "Mimi")
         memory.merge_entities("Bero", "Berold")
+        home = memory.explain("Bero|lives_in|Oldmill")
+        memory.feedback(home.fact, "wrong", by="Bero", why="I moved")
+        moved = next(each for each in home.decisions if each.question == "relation_to_candidate")
+        memory.feedback(None, "right", decision=moved.id)
         return first, now()

@@ -302,6 +302,37 @@ DAMAGE: list[tuple[str, str, set[str], str]] = [
         "",
     ),
     (
+        "password in a label",
+        "MATCH (f:Fact {id: $tea}) CREATE (:Feedback {id: $namespace, namespace: $namespace, "
+        "verdict: 'right', given_at: datetime('2025-01-01T00:00Z'), belief: f.belief, open: true, "
+        "why: 'password: hunter2!x9'})-[:ABOUT]->(f)",
+        {"secret"},
+        "namespace",
+    ),
+    (
+        "label of nothing",
+        "CREATE (:Feedback {id: $namespace, namespace: $namespace, verdict: 'right', "
+        "given_at: datetime('2025-01-01T00:00Z')})",
+        {"feedback"},
+        "namespace",
+    ),
+    (
+        "label without a verdict",
+        "MATCH (d:Decision)-[:ABOUT]->(:Fact {id: $tea}) WITH d LIMIT 1 "
+        "CREATE (:Feedback {id: $namespace, namespace: $namespace, "
+        "given_at: datetime('2025-01-01T00:00Z')})-[:ABOUT]->(d)",
+        {"feedback"},
+        "namespace",
+    ),
+    (
+        "label in no zone",
+        "MATCH (d:Decision)-[:ABOUT]->(:Fact {id: $tea}) WITH d LIMIT 1 "
+        "CREATE (:Feedback {id: $namespace, namespace: $namespace, verdict: 'wrong', "
+        "given_at: localdatetime('2025-01-01T00:00')})-[:ABOUT]->(d)",
+        {"not_utc"},
+        "namespace",
+    ),
+    (
         "done without drafts",
         "MATCH (m:Message {id: $messages[0]}) SET m.drafts = null",
         {"message_done"},

@@ -16,6 +16,7 @@ from engram_graph.graph import places, queries, records
 from engram_graph.graph.queries import NamedQuery, load, migrations, parse
 from engram_graph.models.decisions import Judgement, RequestLog
 from engram_graph.models.facts import Fact, Message
+from engram_graph.models.feedback import Feedback
 from engram_graph.rules.text import lucene_query, namespace_key
 from engram_graph.vocabulary import NEGATED, PREDICATES, Outcome, Role
 
@@ -140,6 +141,7 @@ HOT = (
     "note_reads",
     "revive_facts",
     *load("transfer"),
+    *load("feedback"),
 )
 NOISE = 300  # records of other tenants, so that the planner sees a table worth an index
 
@@ -339,6 +341,7 @@ def properties_in_use() -> set[str]:
         *("next_embedder", "next_dimension", "next_place"),
         *("entity_id", "entity_version", "entity_created_at", "alias_keys", "apart", "made"),
         *("merge_id", "kept_id", "gone_id", "moved", "of", "claimed"),
+        *Feedback.model_fields,
     }
 
 
@@ -355,7 +358,8 @@ def filled(server: Any, migrated: Any) -> Iterator[neo4j.Session]:
             session.run("CALL db.createRelationshipType($name)", name=name).consume()
         for name in sorted(properties_in_use()):
             session.run("CALL db.createProperty($name)", name=name).consume()
-        for label in ("Fact", "Message", "Entity", "Alias", "Conversation", "Decision", "Request"):
+        labels = ["Fact", "Message", "Entity", "Alias", "Conversation", "Decision", "Request"]
+        for label in (*labels, "Feedback"):
             session.run("CALL db.createLabel($name)", name=label).consume()
         session.run(NOISE_STATEMENT, noise=NOISE, now=now()).consume()
         session.run("CALL db.prepareForReplanning()").consume()
