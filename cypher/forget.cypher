@@ -229,6 +229,14 @@ MATCH (q:Request {id: id})
 WHERE q.namespace = $namespace
 DETACH DELETE q
 
+// name: erase_feedback
+// Labels.
+CYPHER 25
+UNWIND $ids AS id
+MATCH (w:Feedback {id: id})
+WHERE w.namespace = $namespace
+DETACH DELETE w
+
 // name: rewrite_requests
 // Requests without what is forgotten of them.
 CYPHER 25
@@ -314,6 +322,14 @@ MATCH (e:Entity)
 WHERE e.namespace = $namespace AND e.key IS NOT NULL
   AND NOT EXISTS { (e)<-[:SUBJECT|OBJECT|MENTIONS]-() }
 RETURN e.key AS id
+LIMIT $limit
+
+// name: some_feedback
+// Its next labels that are on nothing: given while what they are about went.
+CYPHER 25
+MATCH (w:Feedback)
+WHERE w.namespace = $namespace AND w.given_at IS NOT NULL AND NOT EXISTS { (w)-[:ABOUT]->() }
+RETURN w.id AS id
 LIMIT $limit
 
 // name: some_messages

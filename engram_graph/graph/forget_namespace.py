@@ -19,7 +19,8 @@ async def forget_namespace(graph: Graph, namespace: str) -> dict[str, int]:
 
     Each transaction leaves what others write meanwhile in one piece.
     """
-    gone = dict.fromkeys(("facts", "decisions", "requests", "messages", "entities"), 0)
+    kinds = ("facts", "decisions", "requests", "messages", "entities", "feedback")
+    gone = dict.fromkeys(kinds, 0)
     for _ in range(_PASSES):
         before = sum(gone.values())
         for kind in gone:  # facts first: the others stay while a fact hangs on them

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -178,6 +179,34 @@ async def test_labels_are_forgotten_with_what_they_are_about(
     await memory.forget(fact=old)
     left = await memory.query("labels_given")
     assert [row["fact_id"] for row in left] == [new.id]
+    await memory.forget(everything=True)
+    assert await exact(await graph_of(memory), namespace) == []
+
+
+async def test_what_is_labelled_while_it_is_forgotten(make_memory: Make, namespace: str) -> None:
+    """Either the label goes with the fact, or it comes too late."""
+    memory, other = make_memory(decider=ScriptedDecider()), make_memory(decider=ScriptedDecider())
+    facts = [(await memory.remember("Ann", "owns", f"kite {n}")).facts[0] for n in range(6)]
+    for fact in facts:
+        gone, given = await asyncio.gather(
+            memory.forget(fact=fact), other.feedback(fact, "right"), return_exceptions=True
+        )
+        assert not isinstance(gone, BaseException)
+        assert not isinstance(given, BaseException) or isinstance(given, NotFoundError)
+    assert await memory.query("labels_given") == []
+    assert await exact(await graph_of(memory), namespace) == []
+
+
+async def test_a_label_on_nothing_goes_with_the_namespace(
+    make_memory: Make, namespace: str
+) -> None:
+    memory = make_memory()
+    await memory.remember("Ann", "owns", "a kite")
+    await (await graph_of(memory)).statement(
+        "CREATE (:Feedback {id: $namespace, namespace: $namespace, verdict: 'right', "
+        "given_at: datetime('2025-01-01T00:00Z')})",
+        namespace=namespace,
+    )
     await memory.forget(everything=True)
     assert await exact(await graph_of(memory), namespace) == []
 

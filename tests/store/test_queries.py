@@ -128,6 +128,7 @@ HOT = (
     "some_requests",
     "some_entities",
     "some_messages",
+    "some_feedback",
     "count_pairs",
     "groups",
     "decided_before",
