@@ -85,7 +85,7 @@ async def full(make_memory: Made, decider: Any, extractor: Any) -> AsyncMemory:
     await memory.remember("Bero", "speaks", "Welsh", said_at="2025-01-06")
     await memory.add_alias("Mirelle", "Mimi")
     await memory.merge_entities("Bero", "Berold")
-    labelled = await memory.explain("Mirelle|works_at|Saltway Freight")
+    labelled = await memory.explain("Mirelle|works_at|Hollin Press")
     await memory.feedback(labelled.fact, "right", by="Bero", why="She told me")
     await memory.feedback(None, "wrong", decision=labelled.decisions[0].id)
     await memory.add("Mirelle waved.", said_at="2025-03-12T09:00:00Z", source_id="m6")
