@@ -86,7 +86,16 @@
   function drawTime() {
     const width = strip.node().getBoundingClientRect().width;
     scale.range([0, width]);
-    axis.call(d3.axisBottom(scale).ticks(Math.max(2, Math.floor(width / 110))).tickSizeOuter(0));
+    const days = (scale.domain()[1] - scale.domain()[0]) / 86400000;
+    const format = days > 900 ? "%Y" : days > 60 ? "%Y-%m" : days > 4 ? "%Y-%m-%d" : "%d, %H:%M";
+    let free = 0;  // the last day of a month and the first stand close together
+    const ticks = scale.ticks(Math.max(2, Math.floor(width / 110))).filter((tick) => {
+      if (scale(tick) < free) return false;
+      free = scale(tick) + 80;
+      return true;
+    });
+    axis.call(d3.axisBottom(scale).tickValues(ticks).tickFormat(d3.utcFormat(format))
+      .tickSizeOuter(0));
     changes.attr("x1", (d) => scale(d.ms)).attr("x2", (d) => scale(d.ms));
     const x = scale(data.moments[+slider.value].ms);
     mark.attr("x1", x).attr("x2", x);

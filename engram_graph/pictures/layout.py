@@ -243,7 +243,7 @@ def _line(subject: Box, fact: Box, obj: Box) -> Line:
     else:
         bend = (2 * m[0] - (s[0] + o[0]) / 2, 2 * m[1] - (s[1] + o[1]) / 2)
         whole = Line(s, _mix(s, bend, 2 / 3), _mix(o, bend, 2 / 3), o)
-    steps = 64
+    steps = 400
     low = next(i for i in range(steps) if i == steps // 2 or not subject.holds(whole.at(i / steps)))
     high = next(
         i for i in range(steps, -1, -1) if i == steps // 2 or not obj.holds(whole.at(i / steps), 3)

@@ -23,6 +23,7 @@ COMMANDS = (
     *("add", "remember", "correct", "forget", "ingest", "resume"),
     *("export", "import"),
     *("search", "facts", "history", "explain", "get", "namespaces", "stats", "doctor"),
+    *("graph", "report"),
     *("demo", "bench", "eval shortlist", "eval fit-shortlist"),
 )
 NUL, HALF = "\x00", "\ud800"
