@@ -90,6 +90,11 @@ def _show(run: Run, found: WhatIf) -> None:
         run.out.line(f"and {counted(len(found.unanswered) - _SHOWN, 'more question')}")
     for deed in found.passed_over:
         run.out.line(f"not repeated: {deed}")
+    if found.incomplete:
+        run.out.line(
+            f"{counted(len(found.incomplete), 'fact')} lost something to forget and may differ "
+            "for that alone: " + ", ".join(found.incomplete)
+        )
     rules = ", ".join([found.preset, *(f"{k}={v:g}" for k, v in found.numbers.items())])
     run.out.line(
         f"{counted(found.drafts, 'draft')} decided again by {rules}; "

@@ -27,9 +27,20 @@ from engram_graph.models.decisions import Decision, Judgement, total_cost
 from engram_graph.models.export import FactRecord, LinkRecord
 from engram_graph.models.facts import Fact, Link, Message, Vector
 from engram_graph.models.whatif import WhatIf
-from engram_graph.rules import replay as rules
 from engram_graph.rules.method import Method
 from engram_graph.rules.questions import SAME_FACT
+from engram_graph.rules.replay import events, incomplete
+from engram_graph.rules.replay_log import (
+    Corrected,
+    Event,
+    Given,
+    Log,
+    Merged,
+    Named,
+    Noted,
+    Settled,
+    Told,
+)
 from engram_graph.rules.whatif import fact_diffs, link_diffs
 from engram_graph.vocabulary import Outcome
 
@@ -60,6 +71,7 @@ async def whatif(
             links=link_diffs(copy.log.links, links),
             unanswered=tuple(copy.decider.unanswered),
             passed_over=tuple(copy.passed_over),
+            incomplete=copy.incomplete,
             requests=len(copy.decider.costs),
             cost_usd=total_cost(copy.decider.costs),
         )
@@ -89,10 +101,10 @@ async def replayed(
             await forget_namespace(runtime.graph, copy.namespace)
 
 
-async def _read(runtime: Runtime, namespace: str) -> rules.Log:
+async def _read(runtime: Runtime, namespace: str) -> Log:
     for _ in range(_ATTEMPTS):
         _, before = await transfer.state(runtime.graph, namespace)
-        log = rules.Log()
+        log = Log()
         async for page in transfer.pages(runtime.graph, namespace, vectors=True):
             log.take(page)
         _, after = await transfer.state(runtime.graph, namespace)
@@ -121,10 +133,11 @@ class Replay:
         namespace: where the copy stands. log: what is replayed. decider: answers from it.
         drafts, given: how many drafts were decided again, and deeds taken as they were.
         passed_over: deeds that could not be repeated, in words.
+        incomplete: ids of facts that lost something to ``forget``.
     """
 
     def __init__(
-        self, runtime: Runtime, namespace: str, log: rules.Log, method: Method, ask: bool
+        self, runtime: Runtime, namespace: str, log: Log, method: Method, ask: bool
     ) -> None:
         # The name tells what it is, if the process is killed before it is removed.
         self.namespace = f"{namespace}/what-if/{clock.new_id()}"
@@ -133,6 +146,7 @@ class Replay:
         self.decider = LoggedDecider(self.names, runtime.decider if ask else None)
         self.drafts = self.given = 0
         self.passed_over: list[str] = []
+        self.incomplete: tuple[str, ...] = ()
         self._stronger = LoggedDecider(self.names)
         self._clock = _Clock()
         self._runtime = replace(
@@ -151,7 +165,8 @@ class Replay:
     async def run(self, progress: Progress | None) -> None:
         """Do everything again, in its order."""
         await self._copy_messages()
-        found = rules.events(self.log, clock.derived_id)
+        found = events(self.log, clock.derived_id)
+        self.incomplete = incomplete(self.log, found)
         for done, event in enumerate(found, 1):
             self._clock.at = event.at
             await self._repeat(event)
@@ -183,26 +198,26 @@ class Replay:
             batch = records[begin : begin + _BATCH]
             await transfer_import.messages(self._graph, self.namespace, batch)
 
-    async def _repeat(self, event: rules.Event) -> None:
-        if not isinstance(event, rules.Told | rules.Settled):
+    async def _repeat(self, event: Event) -> None:
+        if not isinstance(event, Told | Settled):
             self.given += 1
         try:
             match event:
-                case rules.Told():
+                case Told():
                     await self._tell(event)
-                case rules.Settled():
+                case Settled():
                     await self._settle(event)
-                case rules.Corrected():
+                case Corrected():
                     await self._correct(event)
-                case rules.Given():
+                case Given():
                     await self._give(event)
-                case rules.Named():
+                case Named():
                     await entities.add_alias(
                         self._graph, self.namespace, event.entity, event.alias, event.at
                     )
-                case rules.Merged():
+                case Merged():
                     await self._merge(event)
-                case rules.Noted():
+                case Noted():
                     await self._note(event)
         except (InputError, NotFoundError) as error:
             deed = type(event).__name__.lower()
@@ -215,7 +230,7 @@ class Replay:
         self._stronger.about(fact_id, stronger)
         self._runtime.escalation = self._stronger if stronger else None
 
-    async def _tell(self, event: rules.Told) -> None:
+    async def _tell(self, event: Told) -> None:
         self.drafts += 1
         message = self._messages[event.message]
         self.names.pair(event.fact_id, clock.derived_id(message.id, str(event.index)))
@@ -229,11 +244,11 @@ class Replay:
             finish=False,
         )
 
-    async def _settle(self, event: rules.Settled) -> None:
+    async def _settle(self, event: Settled) -> None:
         self._answer_from(event.fact_id, event.at)
         await settle_fact(self._runtime, self.namespace, self.names.copy(event.fact_id))
 
-    async def _correct(self, event: rules.Corrected) -> None:
+    async def _correct(self, event: Corrected) -> None:
         message, fact = self._messages[event.message], event.fact
         self.names.pair(fact.id, clock.derived_id(message.id, "0"))
         change = Correction(
@@ -248,30 +263,32 @@ class Replay:
         )
         await correct(self._runtime, self.namespace, self.names.copy(event.old_id), change)
 
-    async def _give(self, event: rules.Given) -> None:
+    async def _give(self, event: Given) -> None:
         rows: list[tuple[Fact, Vector | None, Judgement]] = []
-        for fact, reason in event.facts:
+        for fact, start in event.facts:
             new = self.names.pair(fact.id, clock.derived_id(self.namespace, fact.id))
             copy = fact.model_copy(update={"id": new, "namespace": self.namespace})
             judgement = Judgement(
                 id=clock.new_id(),
-                question="belief_start",
-                outcome=Outcome.STORED,
-                reason=reason,
+                question=start.question,
+                outcome=Outcome(start.outcome),
+                chosen=start.chosen,
+                p=start.p,
+                reason=start.reason,
                 fact_id=new,
                 belief={new: (None, copy.belief)},
             )
             rows.append((copy, self.log.facts[fact.id].vector, judgement))
         await bulk.import_facts(self._graph, self._messages[event.message], rows, event.at)
 
-    async def _merge(self, event: rules.Merged) -> None:
+    async def _merge(self, event: Merged) -> None:
         if event.apart:
             await merge.unmerge(self._graph, self.namespace, event.gone, event.reason, event.at)
             return
         ground = merge.Ground(reason=event.reason, p=event.p, backend=event.backend)
         await merge.merge(self._graph, self.namespace, event.kept, event.gone, ground, event.at)
 
-    async def _note(self, event: rules.Noted) -> None:
+    async def _note(self, event: Noted) -> None:
         links = [self._renamed(link, self.names.copy) for link in event.links]
         unlinked = [self._renamed(link, self.names.copy) for link in _unlinked(event)]
         decisions = [(self._copied(r.decision), r.position, r.moves_end) for r in event.decisions]
@@ -301,7 +318,7 @@ class Replay:
         return link.model_copy(update={"source": name(link.source), "target": name(link.target)})
 
 
-def _unlinked(event: rules.Noted) -> list[Link]:
+def _unlinked(event: Noted) -> list[Link]:
     """The links that upkeep took away."""
     return [
         Link(type="SAME_AS", source=one.fact_id, target=one.candidate_id)
@@ -311,7 +328,7 @@ def _unlinked(event: rules.Noted) -> list[Link]:
     ]
 
 
-def _vectors(log: rules.Log) -> dict[str, Vector | None]:
+def _vectors(log: Log) -> dict[str, Vector | None]:
     """The vector of each stored text; of one that is stored several times one that is there."""
     found: dict[str, Vector | None] = {}
     for record in log.facts.values():

@@ -67,6 +67,8 @@ class WhatIf(Record):
         facts, links: what would stand otherwise. unanswered: questions without an answer in the
             log; as when a decider is away, they prove nothing.
         passed_over: deeds that could not be repeated, in words.
+        incomplete: ids of stored facts that were compared with something forgotten since, or told
+            by a message that was: such a fact may differ for that alone.
         requests, cost_usd: calls to the decider now; the cost is None when it is not known.
     """
 
@@ -79,6 +81,7 @@ class WhatIf(Record):
     links: tuple[LinkDiff, ...] = ()
     unanswered: tuple[Unanswered, ...] = ()
     passed_over: tuple[str, ...] = ()
+    incomplete: tuple[str, ...] = ()
     requests: int = 0
     cost_usd: float | None = 0.0
 

@@ -153,7 +153,7 @@ def _start(s: Situation, ledger: Ledger, reply: Reply, sure: Standing, request: 
             request=request,
         )
     if s.redacted:
-        ledger.judge("redact_credentials", Outcome.REDACTED, s.fact_id, request=request)
+        ledger.judge(ask.REDACTED, Outcome.REDACTED, s.fact_id, request=request)
     if s.valid_until is not None and s.stored is None:
         ledger.state_end(s.fact_id, s.valid_until)
 

@@ -35,6 +35,8 @@ QUERY_RELATION = "query_relation"
 SAME_FACT = "same_fact"
 WORTH_SENTENCE = "worth_sentence"
 SAME_ENTITY = "same_entity"
+REDACTED = "redact_credentials"
+"""No question: the decision that a secret was taken out."""
 
 
 def _labels(kind: type[StrEnum]) -> tuple[str, ...]:

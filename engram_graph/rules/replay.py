@@ -7,162 +7,36 @@ merges), upkeep and imports did is read off the decisions it left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
-from operator import attrgetter
 
-from engram_graph.models.decisions import RequestLog
-from engram_graph.models.export import (
-    AliasRecord,
-    AnyRecord,
-    DecisionRecord,
-    EntityRecord,
-    FactRecord,
-    LinkRecord,
-    MessageRecord,
-    RequestRecord,
-)
+from engram_graph.models.decisions import Answer, Decision, RequestLog
+from engram_graph.models.export import DecisionRecord, MessageRecord
 from engram_graph.models.facts import Draft, Fact, Link
+from engram_graph.rules.answers import Decided, deciding
 from engram_graph.rules.forget import QUESTION as FORGOTTEN
 from engram_graph.rules.hygiene import RESTORE, SHORT_LIVED
 from engram_graph.rules.names import entity_key
-from engram_graph.rules.questions import RELATION, SAME_ENTITY, SAME_FACT, WORTH
+from engram_graph.rules.questions import REDACTED, RELATION, SAME_ENTITY, SAME_FACT, WORTH
+from engram_graph.rules.replay_log import (
+    Corrected,
+    Event,
+    Given,
+    Log,
+    Merged,
+    Named,
+    Noted,
+    Settled,
+    Told,
+)
 from engram_graph.vocabulary import SUPERSEDING, Outcome
 
-_UPKEEP = frozenset({SAME_FACT, SHORT_LIVED, RESTORE, FORGOTTEN})
+_AS_THEY_WERE = frozenset({SAME_FACT, SHORT_LIVED, RESTORE, FORGOTTEN, REDACTED})
+_EQUAL = 1e-9
+CALLER, IMPORTED = "caller", "import"
+"""The ``extractor`` of given facts, and of those from a bulk import."""
 Derive = Callable[[str, str], str]
-
-
-@dataclass(slots=True)
-class Log:
-    """All records of a namespace that a replay needs."""
-
-    messages: dict[str, MessageRecord] = field(default_factory=dict)
-    facts: dict[str, FactRecord] = field(default_factory=dict)
-    decisions: list[DecisionRecord] = field(default_factory=list)
-    requests: dict[datetime, list[RequestLog]] = field(default_factory=dict)
-    entities: list[EntityRecord] = field(default_factory=list)
-    aliases: list[AliasRecord] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
-    _about: dict[str, str | None] = field(default_factory=dict)
-    _resting: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def take(self, page: Iterable[AnyRecord]) -> None:
-        """Add a page of an export."""
-        for record in page:
-            match record:
-                case MessageRecord():
-                    self.messages[record.message.id] = record
-                case FactRecord():
-                    self.facts[record.fact.id] = record
-                case DecisionRecord():
-                    self.decisions.append(record)
-                    self._about[record.decision.id] = record.decision.fact_id
-                case RequestRecord():
-                    self.requests.setdefault(record.request.sent_at, []).append(record.request)
-                    self._resting[record.request.id] = record.decisions
-                case EntityRecord():
-                    self.entities.append(record)
-                case AliasRecord():
-                    self.aliases.append(record)
-                case LinkRecord():
-                    self.links.append(record.link)
-                case _:
-                    pass
-
-    def asked(self, fact_id: str, at: datetime) -> tuple[RequestLog, ...]:
-        """The calls made when ``fact_id`` was decided on, in their order.
-
-        Two processes may have decided at one moment: what rests on a call tells whose it is.
-        """
-        found = sorted(self.requests.get(at, ()), key=attrgetter("id"))
-        return tuple(
-            request
-            for request in found
-            if all(fact_id in (one, self._about.get(one)) for one in self._resting[request.id])
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A draft was decided: it became the fact, or the decision, ``fact_id``."""
-
-    at: datetime
-    message: str
-    index: int
-    draft: Draft
-    extractor: str
-    fact_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """Questions about a fact were asked again."""
-
-    at: datetime
-    fact_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Corrected:
-    """A person put ``fact``, as it was then, in the place of ``old_id``."""
-
-    at: datetime
-    message: str
-    old_id: str
-    fact: Fact
-    valid_until: datetime | None
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """Facts of one message that nobody decided on, each as it was then and why it was believed."""
-
-    at: datetime
-    message: str
-    facts: tuple[tuple[Fact, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """An entity got another name."""
-
-    at: datetime
-    entity: str
-    alias: str
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """Two entities became one, or (``apart``) two again."""
-
-    at: datetime
-    kept: str
-    gone: str
-    apart: bool
-    reason: str
-    p: float
-    backend: str
-
-
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """Decisions whose effect is taken as it was, and links that come with them.
-
-    ``against``: fact id → how much evidence there was against it then, of facts that have lost
-    some with what was forgotten.
-    """
-
-    at: datetime
-    decisions: tuple[DecisionRecord, ...] = ()
-    links: tuple[Link, ...] = ()
-    against: dict[str, int] = field(default_factory=dict)
-
-
-Event = Told | Settled | Corrected | Given | Named | Merged | Noted
 
 
 def events(log: Log, derive: Derive) -> list[Event]:
@@ -173,7 +47,7 @@ def events(log: Log, derive: Derive) -> list[Event]:
     """
     history = _History(log)
     told = list(_told(log, history, derive))
-    corrected = list(_corrected(log, history, derive))
+    corrected = list(_corrected(log, history))
     explained = {each.fact_id for each in told} | {each.fact.id for each in corrected}
     found: list[Event] = [*told, *corrected, *_given(log, history, explained)]
     found += [
@@ -183,6 +57,41 @@ def events(log: Log, derive: Derive) -> list[Event]:
     ]
     found += [*_named(log), *_merged(log), *_noted(log), *_over_gaps(log)]
     return sorted(found, key=lambda each: (each.at, isinstance(each, Noted)))
+
+
+def incomplete(log: Log, found: Iterable[Event]) -> tuple[str, ...]:
+    """Ids of the facts that lost something to ``forget``.
+
+    The answers about what a fact was compared with are gone: those that are left make another start
+    than it had. Or the message that it was decided by is gone, and another one states it.
+    """
+    lost = {
+        fact.id
+        for event in found
+        if isinstance(event, Given)
+        for fact, _ in event.facts
+        if fact.extractor != IMPORTED
+    }
+    for each in log.decisions:
+        decision = each.decision
+        if decision.question != "belief_start" or decision.fact_id is None:
+            continue
+        if requests := log.asked(decision.fact_id, decision.decided_at):
+            relation = _relation(requests)
+            told = f"relation {relation.verdict} {relation.p:.2f}"
+            if told not in decision.reason or abs(relation.p - decision.p) > _EQUAL:
+                lost.add(decision.fact_id)
+    return tuple(sorted(lost))
+
+
+def _relation(requests: Sequence[RequestLog]) -> Decided:
+    """The relation to what is known that the logged answers tell."""
+    answers: dict[str, Answer] = {}
+    for request in requests:
+        for key, row in request.answers.items():
+            if key.split(":")[0] == RELATION and (not row["fallback"] or key not in answers):
+                answers[key] = Answer(key, row["probabilities"], row["backend"], row["fallback"])
+    return deciding(list(answers.values()))
 
 
 class _History:
@@ -215,6 +124,11 @@ class _History:
             found[f"{end}_key"] = entity_key(name)
         return found
 
+    def start(self, fact_id: str) -> Decision:
+        """The decision that gave a fact its first belief."""
+        started = (d.decision for d in self.of(fact_id) if d.decision.question == "belief_start")
+        return next(started)
+
     def first(self, fact: Fact) -> Fact:
         """The fact as it was recorded, if no question was asked about it."""
         moves = [each for each in self.of(fact.id) if each.moves_end]
@@ -224,8 +138,7 @@ class _History:
             until, reason = early[-1].valid_until_after, early[-1].reason_after
         elif moves:
             until, reason = moves[0].decision.valid_until_before, moves[0].decision.reason_before
-        started = [d.decision for d in self.of(fact.id) if d.decision.belief_before is None]
-        belief = next((d.belief_after for d in started if d.belief_after is not None), fact.belief)
+        started = self.start(fact.id).belief_after
         return fact.model_copy(
             update=self.ends(fact)
             | {
@@ -233,7 +146,7 @@ class _History:
                 "closed_reason": reason,
                 "open": until is None,
                 "closed_at": None if until is None else fact.recorded_at,
-                "belief": belief,
+                "belief": fact.belief if started is None else started,
                 "against_count": 0,
                 "disputed": False,
                 "archived_at": None,
@@ -269,13 +182,13 @@ def _under_names(draft: Draft, ends: dict[str, str]) -> Draft:
     )
 
 
-def _corrected(log: Log, history: _History, derive: Derive) -> Iterator[Corrected]:
+def _corrected(log: Log, history: _History) -> Iterator[Corrected]:
     for each in log.decisions:
         decision = each.decision
         new = log.facts.get(decision.candidate_id or "")
         if decision.question != "correction" or new is None or decision.fact_id is None:
             continue
-        message = next((m for m in new.sources if derive(m, "0") == new.fact.id), None)
+        message = next((m for m in new.sources if _is_bare(log.messages[m])), None)
         if message is None:
             continue
         fact = history.first(new.fact)
@@ -293,21 +206,21 @@ def _corrected(log: Log, history: _History, derive: Derive) -> Iterator[Correcte
         )
 
 
+def _is_bare(record: MessageRecord) -> bool:
+    """Whether a message is that of a correction, which has no drafts."""
+    kept = record.drafts
+    return kept is not None and not kept.drafts and kept.extractor == CALLER
+
+
 def _given(log: Log, history: _History, explained: set[str]) -> Iterator[Given]:
-    """Facts of a bulk import; and a correction by hand of what was forgotten since."""
+    """Facts of a bulk import; and those of which the message or what they correct is forgotten."""
     left = [r for r in log.facts.values() if r.fact.id not in explained and r.sources]
     left.sort(key=lambda r: (r.fact.recorded_at, r.sources[0]))
     for (at, message), group in groupby(left, key=lambda r: (r.fact.recorded_at, r.sources[0])):
         yield Given(
             at,
             message,
-            tuple(
-                (
-                    history.first(record.fact),
-                    next((d.decision.reason for d in history.of(record.fact.id)), ""),
-                )
-                for record in group
-            ),
+            tuple((history.first(record.fact), history.start(record.fact.id)) for record in group),
         )
 
 
@@ -358,7 +271,7 @@ def _merged(log: Log) -> Iterator[Merged]:
 
 def _noted(log: Log) -> Iterator[Noted]:
     kept = {(link.decided_at, frozenset((link.source, link.target))): link for link in log.links}
-    found = [each for each in log.decisions if _is_upkeep(each)]
+    found = [each for each in log.decisions if _is_as_it_was(each)]
     for at, group in groupby(sorted(found, key=_place), key=lambda d: d.decision.decided_at):
         decisions = tuple(group)
         links = []
@@ -396,13 +309,13 @@ def _against(log: Log, fact_id: str, at: datetime) -> int:
     return forgotten + sum(count for when, count in pieces if when <= at)
 
 
-def _is_upkeep(record: DecisionRecord) -> bool:
+def _is_as_it_was(record: DecisionRecord) -> bool:
     decision = record.decision
     asked_again = decision.question == WORTH and decision.outcome in (
         Outcome.ARCHIVED,
         Outcome.KEPT,
     )
-    return decision.question in _UPKEEP or asked_again
+    return decision.question in _AS_THEY_WERE or asked_again
 
 
 def _over_gaps(log: Log) -> Iterator[Noted]:

@@ -15,24 +15,29 @@ from engram_graph.evaluation.scenarios.steps import perform
 from engram_graph.evaluation.scenarios.world import World
 from engram_graph.flows.whatif import replayed
 from engram_graph.memory import AsyncMemory
+from engram_graph.models.facts import Fact
 from engram_graph.rules.method import Method, preset
 
 DATA = Path(__file__).parents[1] / "data"
 _REPLAYED = ("facts", "links", "decisions", "entities")
-_OWN = ("merge ",)
 
 
 async def differences(
     memory: AsyncMemory, namespace: str, method: Method | None = None
 ) -> dict[str, list[Any]]:
-    """What a replay made otherwise, in a word and in the whole graph; nothing when all is equal."""
+    """What a replay made otherwise; nothing when the two graphs are equal.
+
+    Left out: facts that lost an answer to ``forget``, and the decisions on them.
+    """
     runtime = await memory.open()
     stored = await canonical(runtime.graph, namespace)
     async with replayed(runtime, namespace, method or runtime.method) as copy:
         made = await canonical(runtime.graph, copy.namespace)
-        found: dict[str, list[Any]] = {
-            kind: _apart(stored, made, kind) for kind in _REPLAYED if stored[kind] != made[kind]
-        }
+        lost = tuple(_named(copy.log.facts[each].fact) for each in copy.incomplete)
+        for graph in (stored, made):
+            graph["links"] = [_without_merge(link) for link in graph["links"]]
+        found = {kind: _apart(stored, made, kind, lost) for kind in _REPLAYED}
+        found = {kind: items for kind, items in found.items() if items}
         if copy.passed_over:
             found["passed_over"] = copy.passed_over
         if copy.decider.unanswered:
@@ -40,8 +45,22 @@ async def differences(
     return found
 
 
-def _apart(stored: Canonical, made: Canonical, kind: str) -> list[Any]:
-    mine, other = list(stored[kind]), list(made[kind])
+def _without_merge(link: Any) -> Any:
+    """A link that a merge made, without the id of the merge."""
+    source, kind, target, reason, p = link
+    return source, kind, target, "merge" if (reason or "").startswith("merge ") else reason, p
+
+
+def _named(fact: Fact) -> str:
+    return f"{fact.subject_key}|{fact.predicate}|{fact.object_key} {fact.text!r} "
+
+
+def _apart(stored: Canonical, made: Canonical, kind: str, lost: tuple[str, ...]) -> list[Any]:
+    def whole(items: list[Any]) -> list[Any]:
+        named = {"facts": (0,), "decisions": (1, 2)}.get(kind, ())
+        return [i for i in items if not any((i[at] or "").startswith(lost) for at in named)]
+
+    mine, other = whole(stored[kind]), whole(made[kind])
     for item in list(mine):
         if item in other:
             mine.remove(item)
