@@ -115,10 +115,11 @@ def tells_time(text: str) -> bool:
 def named_dates(question: str) -> list[NamedDate]:
     """The months and days a question names; a year alone is not one."""
     low = question.lower()
+    month_of_may = _MAY.search(low) is not None
     found: list[NamedDate] = []
     for match in _NAMED_DATE.finditer(low):
         first, month, second, year = match.groups()
-        if month == "may" and not (first or second or year) and not _MAY.search(low):
+        if month == "may" and not (first or second or year or month_of_may):
             continue
         day = first or second
         found.append(

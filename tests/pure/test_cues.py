@@ -105,3 +105,8 @@ def test_whether_a_time_is_asked_for_or_told() -> None:
     assert not asks_when("Whenever?")
     assert tells_time("since 2019")
     assert not tells_time("I paint.")
+
+
+def test_a_megabyte_of_months_is_read_once() -> None:
+    assert named_dates("may " * 250_000) == []
+    assert len(named_dates("in may " + "may " * 50_000)) == 50_001
