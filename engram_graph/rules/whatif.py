@@ -18,8 +18,8 @@ SETTABLE = (
 """The thresholds that decide on a draft; the others are for reading and for upkeep."""
 _COUNTS = frozenset({"near", "related", "rare_entity_min"})
 _MOST = 1000
-# Not what a fact says: when it was read, and how often it was written.
-_UNCOMPARED = frozenset({"namespace", "read_at", "version", "changed_at"})
+# When it was read, how often it was written; and that an answer is missing, which is told apart.
+_UNCOMPARED = frozenset({"namespace", "read_at", "version", "changed_at", "unsettled"})
 _END = frozenset({"valid_until", "closed_reason", "closed_at"})
 
 
