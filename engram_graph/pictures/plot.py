@@ -76,7 +76,8 @@ def heading(view: View) -> str:
     moment = f"as of {view.at:%Y-%m-%d %H:%M} UTC" if view.dated else f"on {view.at:%Y-%m-%d}"
     known = f", as known on {view.known_at:%Y-%m-%d %H:%M} UTC" if view.known_at else ""
     of = f"; the latest {len(view.facts):,} of {view.total:,}" if view.capped else ""
-    return f"{moment}{known}: {holds} facts hold, {ended} have ended{of}"
+    verb, have = ("fact holds" if holds == 1 else "facts hold"), "has" if ended == 1 else "have"
+    return f"{moment}{known}: {holds} {verb}, {ended} {have} ended{of}"
 
 
 def _title(axes: Axes, view: View, shown: int) -> None:

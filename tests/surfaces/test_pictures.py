@@ -123,10 +123,10 @@ def test_svg_shows_one_moment(maya: Engram, moved: Any, tmp_path: Path) -> None:
             for text in root.iter("{http://www.w3.org/2000/svg}text")
         ]
     first, second = drawn.values()
-    assert "as of 2020-07-01 00:00 UTC: 1 facts hold, 0 have ended" in first
+    assert "as of 2020-07-01 00:00 UTC: 1 fact holds, 0 have ended" in first
     assert ("Bonn" in first, "Cork" in first) == (True, False)
     assert ("Bonn" in second, "Cork" in second) == (True, True)
-    assert "as of 2022-01-01 00:00 UTC: 3 facts hold, 1 have ended" in second
+    assert "as of 2022-01-01 00:00 UTC: 3 facts hold, 1 has ended" in second
     assert {"has ended", "not: denied", "<b>bold</b>", "lives in"} <= set(second)
     assert "a party" not in second
 
