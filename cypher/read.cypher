@@ -227,6 +227,14 @@ WHERE m.namespace = $namespace AND m.conversation IS NOT NULL
 WITH m.speaker AS speaker LIMIT $scan
 RETURN DISTINCT speaker LIMIT $limit
 
+// name: names_meant
+// Names of the entities that any of the keys is an alias of.
+CYPHER 25
+UNWIND $keys AS key
+MATCH (:Alias {namespace: $namespace, key: key})-[:ALIAS_OF]->(e:Entity)
+RETURN DISTINCT e.name AS name
+ORDER BY name
+
 // name: get_fact
 // One fact with its entities' names.
 CYPHER 25

@@ -58,7 +58,7 @@ async def search(
     if mode != "facts":
         turns = await shortlists.turns(runtime, asked, look_at)
     looked_at = found.hits[:look_at]
-    said = await judged(runtime, namespace, query, looked_at, turns, relation=not wide)
+    said = await judged(runtime, namespace, asked.text, looked_at, turns, relation=not wide)
     shown = await select_facts(runtime, wanted, found, looked_at, said.facts)
     turns = select_turns(runtime, wanted, turns, said.turns)
     now = clock.now()

@@ -16,6 +16,7 @@ from engram_graph.models.facts import Vector
 from engram_graph.models.results import FactHit, TurnHit
 from engram_graph.rules.cues import without_names
 from engram_graph.rules.fusion import EQUAL, dated, fuse
+from engram_graph.rules.names import possible_keys
 from engram_graph.rules.text import lucene_query, namespace_key
 from engram_graph.rules.timeline import Span
 from engram_graph.rules.times import hull, named_times, rival, true_then
@@ -30,6 +31,7 @@ class Query:
     """A question as it is looked up.
 
     Attributes:
+        text: as it was asked, with the names of those it calls otherwise.
         content: vector of the question without speakers' names; the same one if it names none.
         lucene: full-text query, the namespace in it; None when it has no word.
         within: only what was true at one of these moments (turns: said in that stretch; by then,
@@ -64,15 +66,19 @@ async def ask(
 ) -> tuple[Query, str | None]:
     """The question with its vectors, and why there are none.
 
+    Whom it calls by another name is named behind it, so that facts about them are found.
+
     Args:
         turns: whether turns are looked up; facts need no vector without names.
     """
+    named = named_times(text) if within is None and "date" not in runtime.without else ()
+    if meant := await read.names_meant(runtime.graph, namespace, possible_keys(text)):
+        text = f"{text} ({', '.join(meant)})"
     bare = text
     if turns and runtime.embedder is not None:
         bare = without_names(text, await runtime.speakers.of(namespace))
     vectors, reason = await runtime.embed([text] if bare == text else [text, bare], query=True)
     lucene = lucene_query(text, namespace_key(namespace))
-    named = named_times(text) if within is None and "date" not in runtime.without else ()
     return Query(text, namespace, vectors[0], vectors[-1], lucene, within, named), reason
 
 

@@ -193,6 +193,14 @@ async def speakers(graph: Graph, namespace: str) -> frozenset[str]:
     return frozenset(row["speaker"] for row in rows)
 
 
+async def names_meant(graph: Graph, namespace: str, keys: Sequence[str]) -> list[str]:
+    """Names of the entities that any of ``keys`` is another name of."""
+    if not keys:
+        return []
+    rows = await graph.read(load("read")["names_meant"], namespace=namespace, keys=list(keys))
+    return [row["name"] for row in rows]
+
+
 async def chains(graph: Graph, namespace: str, ids: Sequence[str]) -> list[ChainRow]:
     """What each of ``ids`` superseded, nearest first, five deep."""
     if not ids:

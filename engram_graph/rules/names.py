@@ -16,6 +16,9 @@ _FIRST_PERSON = frozenset({"i", "me", "my", "myself", "mine", "user"})
 USER = "user"
 """The name of the person an assistant speaks to."""
 
+_CHARS = 10_000
+_WORDS = 100
+_LONGEST = 4  # words of a name
 _SEPARATORS = re.compile(r"[\s,;:()\[\]{}\"“”„«»/|—–]+")
 _SENTENCE_ENDS = (".", "!", "?", "…")
 _PRONOUNS = """
@@ -105,6 +108,19 @@ def rare_entity_names(text: str) -> tuple[str, ...]:
             end_phrase()
     end_phrase()
     return tuple(found.values())
+
+
+def possible_keys(text: str) -> tuple[str, ...]:
+    """Keys of all that may be an entity's name in ``text``: every run of up to four of its first
+    hundred words, in whatever case and script."""
+    words = [word for word in _SEPARATORS.split(text[:_CHARS]) if word][:_WORDS]
+    runs = (
+        " ".join(words[begin : begin + length]).strip(".!?…'’")
+        for length in range(1, _LONGEST + 1)
+        for begin in range(len(words) - length + 1)
+    )
+    bare = (run.removesuffix("'s").removesuffix("’s") for run in runs)
+    return tuple(dict.fromkeys(key for run in bare if (key := entity_key(run))))
 
 
 def _plain(text: str) -> str:

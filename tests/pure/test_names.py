@@ -12,6 +12,7 @@ from engram_graph.rules.names import (
     entity_key,
     is_first_person,
     normal_text,
+    possible_keys,
     rare_entity_names,
     resolve_person,
 )
@@ -104,3 +105,26 @@ def test_normal_text(one: str, other: str, same: bool) -> None:
 )
 def test_rare_entity_names(text: str, names: tuple[str, ...]) -> None:
     assert rare_entity_names(text) == names
+
+
+def test_possible_keys_are_runs_of_words_in_any_script() -> None:
+    keys = possible_keys("Where does Miss Sunshine's 小雨 live?")
+    assert {"miss sunshine", "小雨", "live", "where does miss sunshine"} <= set(keys)
+    assert len(keys) == len(set(keys))
+    assert possible_keys(" ?! ") == ()
+
+
+@given(
+    st.lists(st.text("abcdäß小", min_size=1, max_size=6), min_size=1, max_size=12),
+    st.integers(0, 11),
+    st.integers(1, 4),
+)
+def test_possible_keys_hold_every_short_run(words: list[str], begin: int, length: int) -> None:
+    run = words[begin : begin + length]
+    keys = possible_keys(" ".join(words))
+    assert not run or entity_key(" ".join(run)) in keys
+    assert len(keys) <= 4 * len(words)
+
+
+def test_possible_keys_of_a_very_long_text_are_few() -> None:
+    assert len(possible_keys("word " * 1_000_000 + "end")) <= 400

@@ -84,6 +84,7 @@ HOT = (
     "shortlist_facts",
     "shortlist_turns",
     "speakers",
+    "names_meant",
     "chains",
     "facts_of_predicate",
     "neighbours",
