@@ -41,7 +41,7 @@ async def graph(
         str | None, typer.Option(metavar="RELATION", help="Only this relation.")
     ] = None,
     limit: Annotated[
-        int, typer.Option(help="Most facts, 1 to 500; of more, the latest recorded.")
+        int, typer.Option(help="Most facts, 1 to 300; of more, the latest recorded.")
     ] = 150,
     overwrite: _Overwrite = False,
 ) -> None:

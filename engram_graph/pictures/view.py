@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram_graph.memory import AsyncMemory
 
 State = Literal["coming", "holds", "ended"]
-LIMIT, MOST = 150, 500
+LIMIT, MOST = 150, 300
 _AT_ONCE = 4  # stories read side by side
 
 
@@ -84,7 +84,7 @@ async def look(
 
     Args:
         as_of: the moment shown; now by default.
-        limit: most facts, 1 to 500; 150 by default. Of more, the latest recorded are drawn.
+        limit: most facts, 1 to 300; 150 by default. Of more, the latest recorded are drawn.
         begun: leave out what began after the moment shown.
         stories: read also the story of each fact. progress: told (done, all) while they are read.
     """

@@ -176,7 +176,7 @@ def test_a_part_of_it(maya: Engram, moved: Any, tmp_path: Path) -> None:
         (["graph", "--out", "graph.gif"], "graph.gif"),
         (["graph", "--out", "graph"], "graph"),
         (["report", "--out", "report.svg"], "report.svg"),
-        (["graph", "--out", "g.html", "--limit", "501"], "limit"),
+        (["graph", "--out", "g.html", "--limit", "301"], "limit"),
         (["graph", "--out", "g.html", "--as-of", "last spring"], "as_of"),
         (["graph", "--out", "g.html", "--predicate", "flies_to"], "flies_to"),
         (["graph", "--out", "no/such/folder/g.svg"], "no/such/folder"),
