@@ -360,7 +360,9 @@ def test_other_tenants_cost_nothing(
     plans: dict[str, dict[str, Any]],
 ) -> None:
     before = lonely[1][query.name]
-    assert 0 < hits(plans[query.name]) <= 1.1 * before  # another plan may cost a little more
+    # The planner may choose otherwise among more records. Reading the copy of the town would cost as
+    # much again, and reading the other tenant a hit for each of its facts.
+    assert 0 < hits(plans[query.name]) < before + min(before, OTHERS)
 
 
 def test_what_was_read_or_archived_is_not_unread(town: Town, filled: neo4j.Session) -> None:
