@@ -360,8 +360,8 @@ def test_other_tenants_cost_nothing(
     plans: dict[str, dict[str, Any]],
 ) -> None:
     before = lonely[1][query.name]
-    # The planner may choose otherwise among more records. Reading the copy of the town would cost as
-    # much again, and reading the other tenant a hit for each of its facts.
+    # Among more records the planner may choose otherwise. Reading the copy of the town would cost
+    # as much again, and reading the other tenant a hit for each of its facts.
     assert 0 < hits(plans[query.name]) < before + min(before, OTHERS)
 
 
