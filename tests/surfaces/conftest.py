@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,15 @@ class Ran:
 
 
 Engram = Callable[..., Ran]
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Processes started in the test hear Ctrl-C, also where the tests run in the background of a
+    shell: those inherit that it is ignored, while what is handled here is reset for them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

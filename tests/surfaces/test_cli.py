@@ -262,6 +262,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.usefixtures("ctrl_c")
 def test_interrupted(server: Any, namespace: str, tmp_path: Path) -> None:
     lines = (
         json.dumps({"text": f"I like tea number {n}.", "speaker": "Maya"}) for n in range(5000)

@@ -254,6 +254,7 @@ def test_bad_setting_is_quoted_and_nothing_stays(fresh: EmbeddedServer) -> None:
 
 
 @posix_only
+@pytest.mark.usefixtures("ctrl_c")
 def test_interrupted_start_leaves_no_orphan(fresh: EmbeddedServer) -> None:
     starter = up_elsewhere(fresh.home)
     wait_for(lambda: starting_pid(fresh.home) is not None)
