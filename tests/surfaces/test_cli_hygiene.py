@@ -36,8 +36,8 @@ def test_a_dry_run_tells_and_changes_nothing(maya: Engram, unlinked: tuple[str, 
     assert told.code == 0
     assert "= Maya has a bike  |  Maya owns a bike" in told.out
     assert f"same with p 1.00  {newer}  {older}" in told.out
-    assert "1 of 1 pairs asked about, 1 would be linked, 0 would be unlinked" in told.out
-    assert "1 requests, cost $0.000000" in told.out
+    assert "1 of 1 pair asked about, 1 would be linked, 0 would be unlinked" in told.out
+    assert "1 request, cost $0.000000" in told.out
     assert "--apply" in told.err
     assert links(maya, newer) == []
 
@@ -50,7 +50,7 @@ def test_apply_does_it_once(maya: Engram, unlinked: tuple[str, str]) -> None:
     assert (link["change"], link["fact"]["id"], link["other"]["id"]) == ("link", newer, older)
     assert links(maya, newer) == ["SAME_AS"]
     again = maya("hygiene", "--apply")
-    assert (again.code, "0 of 1 pairs asked about, 0 linked" in again.out) == (0, True)
+    assert (again.code, "0 of 1 pair asked about, 0 linked" in again.out) == (0, True)
     assert maya("hygiene", "--no-same-as", "--json").json["pairs"] == 0
 
 
@@ -81,7 +81,7 @@ def test_what_was_archived_is_shown_and_restored(
     told = maya("hygiene", "--worth").out
     assert f"- {fact['text']}  {fact['id']}" in told
     assert "worth 1.00" in told
-    assert "1 facts would be archived" in told
+    assert "1 fact would be archived" in told
     report = maya("hygiene", "--worth", "--short-lived", "--apply", "--json").json
     assert [each["fact"]["id"] for each in report["archived"]] == [fact["id"]]
     assert "archived" in maya("facts").out
