@@ -19,14 +19,16 @@ from engram_graph.rules.text import query_terms
 
 pytestmark = pytest.mark.anyio
 OTHERS = 5_000
+_MANY = 400
 # What the product must not do: ask an index without a namespace and filter what comes.
 _BY_VECTOR = """CYPHER 25
 MATCH (n:{label})
 SEARCH n IN (VECTOR INDEX {vectors} FOR $embedding LIMIT $limit)
-RETURN count(*) AS found, count(CASE WHEN n.namespace = $namespace THEN 1 END) AS own"""
+SCORE AS score
+RETURN n.namespace = $namespace AS own, score"""
 _BY_TEXT = """CYPHER 25
-CALL db.index.fulltext.queryNodes('{texts}', $lucene, {{limit: $limit}}) YIELD node
-RETURN count(*) AS found, count(CASE WHEN node.namespace = $namespace THEN 1 END) AS own"""
+CALL db.index.fulltext.queryNodes('{texts}', $lucene, {{limit: $limit}}) YIELD node, score
+RETURN node.namespace = $namespace AS own, score"""
 _INDEXES = (
     {"label": "Fact", "vectors": "fact_vector", "texts": "fact_text"},
     {"label": "Message", "vectors": "message_vector", "texts": "message_text"},
@@ -57,15 +59,16 @@ async def test_a_tenant_of_five_is_found_among_thousands_by_each_index_alone(
         ("sparse tenant, turns by vector", 5, True),
         ("sparse tenant, turns by full text", 5, True),
     ]
-    # Without the namespace inside the indexes hardly any place would be left for them.
+    # Without the namespace inside the indexes no place would be kept for them.
     question = tenant.QUESTION
     for names in _INDEXES:
         for statement, asked in (
             (_BY_VECTOR, {"embedding": vectors.vector(question)}),
             (_BY_TEXT, {"lucene": f"search_text:({' '.join(query_terms(question))})"}),
         ):
-            (row,) = await graph.statement(
-                statement.format(**names), limit=LIMIT, namespace=namespace, **asked
+            found = await graph.statement(
+                statement.format(**names), limit=_MANY, namespace=namespace, **asked
             )
-            assert row["found"] == LIMIT
-            assert row["own"] < tenant.OWN
+            last = min((row["score"] for row in found if row["own"]), default=-1.0)
+            # As good as the last of its own, or better: which of them come first is chance.
+            assert sum(not row["own"] and row["score"] >= last for row in found) >= LIMIT
