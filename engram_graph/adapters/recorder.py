@@ -209,11 +209,7 @@ class RecordingDecider:
 
     async def aclose(self) -> None:
         """Close the decider within, and the recording."""
-        try:
-            if self._inner is not None:
-                await self._inner.aclose()
-        finally:
-            await self._recorder.aclose()
+        await _close(self._inner, self._recorder)
 
 
 class RecordingExtractor:
@@ -255,11 +251,7 @@ class RecordingExtractor:
 
     async def aclose(self) -> None:
         """Close the extractor within, and the recording."""
-        try:
-            if self._inner is not None:
-                await self._inner.aclose()
-        finally:
-            await self._recorder.aclose()
+        await _close(self._inner, self._recorder)
 
 
 class RecordingReranker:
@@ -313,11 +305,16 @@ class RecordingReranker:
 
     async def aclose(self) -> None:
         """Close the reranker within, and the recording."""
-        try:
-            if self._inner is not None:
-                await self._inner.aclose()
-        finally:
-            await self._recorder.aclose()
+        await _close(self._inner, self._recorder)
+
+
+async def _close(inner: Decider | Extractor | LLMReranker | None, recorder: Recorder) -> None:
+    """Close what is recorded, and the recording even if that fails."""
+    try:
+        if inner is not None:
+            await inner.aclose()
+    finally:
+        await recorder.aclose()
 
 
 def whose(recording: Recording, kind: str, source: str | None = None) -> tuple[str, str]:

@@ -95,7 +95,7 @@ async def facts(runtime: Runtime, query: Query, limit: int) -> FactList:
             for within in ([None, hull(query.named)] if query.named else [query.within])
         )
     )
-    by_id = {row.fact.id: row for rows in lists for row in rows if not row.fact.never_held}
+    by_id = {row.fact.id: row for rows in lists for row in rows}
     order = fuse(
         {
             "vector": {each: r.vector for each, r in by_id.items() if r.vector is not None},

@@ -32,18 +32,7 @@ async def label_fact(
 
     async def work(tx: Tx) -> Feedback:
         await tx.run(load("write")["lock_facts"], namespace=namespace, ids=[fact_id])
-        return _given(
-            await tx.run(
-                load("feedback")["label_fact"],
-                namespace=namespace,
-                id=fact_id,
-                properties=properties,
-                now=now,
-            ),
-            "fact",
-            fact_id,
-            namespace,
-        )
+        return await _give(tx, "fact", namespace, fact_id, properties, now)
 
     return await until_done(graph, "label_fact", work, f"fact {fact_id}")
 
@@ -63,18 +52,7 @@ async def label_decision(
         )
         facts = sorted(fact for row in about for fact in row["facts"])
         await tx.run(load("write")["lock_facts"], namespace=namespace, ids=facts)
-        return _given(
-            await tx.run(
-                load("feedback")["label_decision"],
-                namespace=namespace,
-                id=decision_id,
-                properties=properties,
-                now=now,
-            ),
-            "decision",
-            decision_id,
-            namespace,
-        )
+        return await _give(tx, "decision", namespace, decision_id, properties, now)
 
     return await until_done(graph, "label_decision", work, f"decision {decision_id}")
 
@@ -104,7 +82,16 @@ async def labelled(
     return await graph.look("calibrate", work)
 
 
-def _given(rows: list[Row], kind: str, id_: str, namespace: str) -> Feedback:
+async def _give(
+    tx: Tx, kind: str, namespace: str, id_: str, properties: Row, now: datetime
+) -> Feedback:
+    rows = await tx.run(
+        load("feedback")[f"label_{kind}"],
+        namespace=namespace,
+        id=id_,
+        properties=properties,
+        now=now,
+    )
     if not rows:
         raise NotFoundError(f"no {kind} {id_!r} in namespace {namespace!r}", id=id_)
     return label(rows[0]["feedback"])

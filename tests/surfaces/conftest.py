@@ -6,12 +6,16 @@ import io
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import engram_graph
 from engram_graph.cli import app
 
 
@@ -36,6 +40,33 @@ class Ran:
 
 
 Engram = Callable[..., Ran]
+
+
+@pytest.fixture
+def run_script(server: Any, tmp_path: Path) -> Callable[[Path], str]:
+    """``run_script(path)``: what a script prints that runs as a reader would run it, on this run's
+    Neo4j."""
+
+    def run(script: Path) -> str:
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            cwd=tmp_path,
+            env=os.environ
+            | {
+                "NEO4J_URI": server.uri,
+                "NEO4J_USERNAME": server.username,
+                "NEO4J_PASSWORD": server.password,
+                "ENGRAM_EMBEDDER": "hash",
+                "PYTHONPATH": str(Path(engram_graph.__file__).parents[1]),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
 
 
 @pytest.fixture

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from ast import literal_eval
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import networkx as nx
 
@@ -18,28 +15,13 @@ ROOT = Path(engram_graph.__file__).parents[1]
 PAGE = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
 
 
-def test_examples_run(server: Any, namespace: str, tmp_path: Path) -> None:
+def test_examples_run(run_script: Callable[[Path], str], namespace: str, tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.S)
     assert len(blocks) == 4
     script = tmp_path / "examples.py"
     script.write_text("\nprint('--')\n".join(blocks).replace('"friends"', repr(namespace)))
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=tmp_path,
-        env=os.environ
-        | {
-            "NEO4J_URI": server.uri,
-            "NEO4J_USERNAME": server.username,
-            "NEO4J_PASSWORD": server.password,
-            "ENGRAM_EMBEDDER": "hash",
-            "PYTHONPATH": str(ROOT),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    edges, central, groups, _ = done.stdout.split("--\n")
+    printed = run_script(script)
+    edges, central, groups, _ = printed.split("--\n")
     assert "Lisbon LIVES_IN 2024-01-08 False\n" in edges
     assert "Porto LIVES_IN 2024-05-06 True\n" in edges
     assert [line.split()[1] for line in central.splitlines()][:2] == ["Maya", "Jonas"]

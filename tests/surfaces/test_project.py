@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -91,27 +90,13 @@ def test_docs_name_every_preset() -> None:
     assert {name for name in PRESETS if f"| `{name}` |" not in text} == set()
 
 
-def test_notebook_runs_from_top_to_bottom(server: Any, tmp_path: Path) -> None:
+def test_notebook_runs_from_top_to_bottom(
+    run_script: Callable[[Path], str], tmp_path: Path
+) -> None:
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         notebook = json.loads(path.read_text(encoding="utf-8"))
         cells = [c for c in notebook["cells"] if c["cell_type"] == "code"]
         assert all(not c["outputs"] for c in cells), f"{path.name} is stored with output"
         script = tmp_path / f"{path.stem}.py"
         script.write_text("\n\n".join("".join(c["source"]) for c in cells), encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, str(script)],
-            cwd=tmp_path,
-            env=os.environ
-            | {
-                "NEO4J_URI": server.uri,
-                "NEO4J_USERNAME": server.username,
-                "NEO4J_PASSWORD": server.password,
-                "ENGRAM_EMBEDDER": "hash",
-                "PYTHONPATH": str(ROOT),
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        assert "Lisbon" in done.stdout
+        assert "Lisbon" in run_script(script)
