@@ -206,6 +206,15 @@ async def test_texts_that_should_be_gone_are_found(act: Act) -> None:
     assert not any("Ostwick" in place for place in places)
 
 
+async def test_digits_count_as_a_word_not_as_part_of_an_id(act: Act) -> None:
+    told = HOME | {"metadata": {"ref": "a4821b 0.4821 is not it"}, "text": "It is 4821."}
+    found = await act(told, expect=[check("absent", texts=["4821"])])
+    places = {line.removeprefix("absent: ") for line in found}
+    assert "'4821' is in Message.text" in places
+    assert "'4821' is in export 1" in places
+    assert not any("metadata" in place or ".id" in place for place in places)
+
+
 async def test_a_text_in_the_log_is_found(act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = logging.getLogger("engram_graph.flows.write")
     before = run.perform

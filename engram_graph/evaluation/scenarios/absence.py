@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from engram_graph.graph.inspect import Stored
 from engram_graph.rules.names import entity_key
 
 _SCOPE = frozenset({"namespace", "namespace_key"})  # the scenario's own names
+_HEXADECIMAL = frozenset("0123456789abcdef")
 _MOST = 150  # items of a search
 
 
@@ -29,7 +31,7 @@ async def places(world: World, texts: Sequence[str]) -> list[str]:
         lines = [_parsed(line) for line in export.splitlines()]
         found += [f"{t!r} is in export {number}" for t in texts if _holds([export, lines], t)]
     for line in world.log:
-        found += [f"{text!r} is in a log line" for text in texts if text in line]
+        found += [f"{text!r} is in a log line" for text in texts if _within(line, text)]
     for text in texts:
         found += await _searched(world, text)
     return list(dict.fromkeys(found))
@@ -52,15 +54,23 @@ class _Key(str):
 
 def _holds(value: Any, text: str) -> bool:
     if isinstance(value, _Key):
-        return value == entity_key(text) or text in value
+        return value == entity_key(text) or _within(value, text)
     if isinstance(value, str):
         parsed = _parsed(value)
-        return text in value or (parsed is not None and _holds(parsed, text))
+        return _within(value, text) or (parsed is not None and _holds(parsed, text))
     if isinstance(value, dict):
         return any(_holds(key, text) or _holds(each, text) for key, each in value.items())
     if isinstance(value, list | tuple):
         return any(_holds(each, text) for each in value)
     return False
+
+
+def _within(value: str, text: str) -> bool:
+    """Whether a text stands in a value. A few digits stand in random ids and in numbers as well:
+    they count where they are a word of their own."""
+    if not set(text) <= _HEXADECIMAL:
+        return text in value
+    return re.search(rf"(?<![\w.]){text}(?!\w)", value) is not None
 
 
 def _parsed(text: str) -> Any:
