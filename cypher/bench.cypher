@@ -83,6 +83,23 @@ CREATE (d:Decision)
 SET d += row.decision
 CREATE (d)-[:ABOUT {belief_after: row.fact.belief}]->(f)
 
+// name: most
+// What the queries for people are asked about: who changed a value most often, the message of the
+// last change and its speaker, and the person last in the alphabet.
+CYPHER 25
+MATCH (f:Fact)
+WHERE f.namespace = $namespace AND f.valid_from IS NOT NULL AND f.closed_reason IS NOT NULL
+MATCH (f)-[:SUBJECT]->(s:Entity)
+WITH s, f.predicate AS predicate, collect(f) AS ended
+ORDER BY size(ended) DESC, s.name LIMIT 1
+UNWIND ended AS f
+MATCH (f)<-[:SUPERSEDES]-(newer:Fact)-[:STATED_IN]->(m:Message)
+WITH s, predicate, m ORDER BY newer.valid_from DESC LIMIT 1
+MATCH (other:Entity) WHERE other.namespace = $namespace AND other.name IS NOT NULL
+WITH s, predicate, m, other ORDER BY other.name DESC LIMIT 1
+RETURN s.name AS subject, s.name AS entity, predicate, m.source_id AS source_id,
+  m.speaker AS speaker, other.name AS other
+
 // name: remove
 // Up to so many records of a namespace, with their relationships; how many went. Repeat until none.
 CYPHER 25

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from engram_graph import intake
-from engram_graph.bench import growth, sentences
+from engram_graph.bench import analyst, growth, sentences
 from engram_graph.bench.growth import TARGETS, WORK
 from engram_graph.bench.load import BATCH, Loader, texts
 from engram_graph.bench.searches import Sort, timed, warming
@@ -80,7 +80,40 @@ async def grow(
         InputError: sizes that do not grow. ConfigurationError: the runtime has other models.
     """
     sizes = growth.checked(sizes)
-    done, of = 0, growth.steps(sizes, rounds)
+    step = _counter(progress, growth.steps(sizes, rounds))
+    async with prepared(runtime) as setting:
+        return await growth.measured(setting, sizes, rounds, step)
+
+
+async def people(
+    runtime: Runtime,
+    namespaces: int,
+    *,
+    facts: int = 100_000,
+    rounds: int = 200,
+    progress: Progress | None = None,
+) -> list[Row]:
+    """Time the queries for people; all that was written is removed at the end.
+
+    Args:
+        runtime, rounds, progress: as of ``run``.
+        namespaces: that share the facts evenly.
+
+    Returns:
+        Rows of ``analyst.measured``.
+
+    Raises:
+        InputError: too few facts. ConfigurationError: the runtime has other models.
+    """
+    each = analyst.checked(namespaces, facts)
+    step = _counter(progress, analyst.steps(namespaces, each, rounds))
+    async with prepared(runtime) as setting:
+        return await analyst.measured(setting, namespaces, each, rounds, step)
+
+
+def _counter(progress: Progress | None, of: int) -> Callable[[int], None]:
+    """Adds up steps, and tells ``progress`` how many of ``of`` are done."""
+    done = 0
 
     def step(steps: int) -> None:
         nonlocal done
@@ -88,8 +121,7 @@ async def grow(
         if progress:
             progress(done, of)
 
-    async with prepared(runtime) as setting:
-        return await growth.measured(setting, sizes, rounds, step)
+    return step
 
 
 class _Bench:

@@ -10,6 +10,7 @@ import typer
 
 from engram_graph.cli.output import one_line
 from engram_graph.cli.run import FAILED, OK, Run, command
+from engram_graph.errors import InputError
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -106,6 +107,15 @@ async def bench(
             "whether a namespace of five facts among them finds its own.",
         ),
     ] = None,
+    analyst: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="NAMESPACES",
+            help="Instead: every query of `engram query`, in one of so many namespaces that share "
+            "the facts.",
+        ),
+    ] = None,
 ) -> None:
     """Time writing and searching beside the bare statements, on a database of its own.
 
@@ -113,16 +123,27 @@ async def bench(
     what was written is removed. No model is measured: vectors are made by hashing.
     """
     from engram_graph.bench import run as benchmark
+    from engram_graph.bench.analyst import checked
     from engram_graph.cli.client import own_server
     from engram_graph.settings import Settings
 
     settings = Settings.load(embedder="hash", extractor="patterns")
     sizes = _sizes(growth) if growth is not None else None
+    if sizes is not None and analyst is not None:
+        raise InputError(
+            "--growth and --analyst are two benchmarks", hint="Run one, then the other."
+        )
+    if analyst is not None:
+        checked(analyst, facts)
 
     async def measured(runtime: Runtime) -> list[dict[str, Any]]:
         with run.out.bar("Measuring") as progress:
             if sizes is not None:
                 return await benchmark.grow(runtime, sizes, rounds=rounds, progress=progress)
+            if analyst is not None:
+                return await benchmark.people(
+                    runtime, analyst, facts=facts, rounds=rounds, progress=progress
+                )
             return await benchmark.run(runtime, facts=facts, rounds=rounds, progress=progress)
 
     if settings.neo4j_uri:

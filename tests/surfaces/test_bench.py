@@ -19,6 +19,7 @@ from engram_graph.bench.setting import remove
 from engram_graph.bench.timing import Times, in_turn, row
 from engram_graph.errors import ConfigurationError, InputError
 from engram_graph.flows.runtime import Runtime
+from engram_graph.graph.analyst import library
 from engram_graph.graph.driver import Graph
 from engram_graph.graph.queries import load
 
@@ -114,6 +115,33 @@ def test_growth_is_told_for_ten_times_as_many() -> None:
 
     assert per_x10(10_000, after, 100, before) == pytest.approx(2.0)
     assert per_x10(1_000, after, 100, before) == pytest.approx(4.0)
+
+
+@pytest.mark.anyio
+async def test_every_query_for_people_is_timed(graph: Graph) -> None:
+    steps: list[tuple[int, int]] = []
+
+    rows = await bench.people(
+        _runtime(graph),
+        3,
+        facts=360,
+        rounds=2,
+        progress=lambda done, of: steps.append((done, of)),
+    )
+
+    assert {each["work"] for each in rows} == set(library())
+    assert [each["p50_ms"] for each in rows] == sorted((r["p50_ms"] for r in rows), reverse=True)
+    assert all(each["facts"] == 360 and each["n"] == 2 for each in rows)
+    answered = {each["work"] for each in rows if each["rows"]}
+    assert {"world_as_of", "why_closed", "supersession_chain", "message_consequences"} <= answered
+    assert steps[-1][0] == steps[-1][1]
+    assert (await graph.statement(_LEFT))[0]["left"] == 0
+
+
+@pytest.mark.anyio
+async def test_each_namespace_holds_enough_to_ask_about(graph: Graph) -> None:
+    with pytest.raises(InputError, match="too few"):
+        await bench.people(_runtime(graph), 50, facts=900)
 
 
 @pytest.mark.anyio
