@@ -1,9 +1,9 @@
-"""The look of the graph in Neo4j Browser: names in the circles, a colour for each relation.
+"""What Neo4j Browser is given: a style, a guide through one namespace, saved queries.
 
-To use it, drag ``style.grass`` from a file manager onto Browser's window. That works offline and
-asks for no server setting. Browser answers with a ``:style`` frame and keeps the style in its local
-storage, so once per browser and address (port) is enough; ``:style reset`` brings the grey edges
-back.
+``style.grass`` gives each relation its colour. ``guide`` makes a guide for Browser's sidebar out of
+the files in ``slides``, for the namespace and the person that ``tour`` chose. ``saved`` packs the
+queries of the guide and of ``cypher/analyst`` for Browser's favourites. ``serve`` hands guide and
+style to Browser. See ``docs/browser.md``.
 """
 
 from __future__ import annotations
@@ -12,5 +12,5 @@ from pathlib import Path
 
 
 def style_path() -> Path:
-    """The file to drop onto Neo4j Browser."""
+    """The file to drop onto Neo4j Browser; ``:style`` takes its address as well."""
     return Path(__file__).with_name("style.grass")

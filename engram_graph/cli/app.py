@@ -16,6 +16,7 @@ import typer
 
 from engram_graph import __version__
 from engram_graph.cli import (
+    browser_command,
     entity_commands,
     eval_commands,
     feedback_commands,
@@ -81,6 +82,7 @@ def _root(
 
 
 server_commands.register(app)
+browser_command.register(app)
 write_commands.register(app)
 transfer_commands.register(app)
 forget_command.register(app)

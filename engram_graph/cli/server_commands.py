@@ -1,4 +1,4 @@
-"""``up``, ``down``, ``status``, ``browser``, ``logs``: the database itself."""
+"""``up``, ``down``, ``status``, ``logs``: the database itself."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engram_graph.cli.run import FAILED, OK, Run, command
-from engram_graph.errors import MissingExtraError, ServerError
+from engram_graph.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from engram_graph.server import ServerInfo
     from engram_graph.settings import Settings
 
-_PANEL = "Database"
+PANEL = "Database"
 _GIVEN = "NEO4J_URI is set: nothing is started or stopped for it"
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to ``app``."""
-    command(app, "up", panel=_PANEL, scoped=False)(up)
-    command(app, "down", panel=_PANEL, scoped=False)(down)
-    command(app, "status", panel=_PANEL, scoped=False)(status)
-    command(app, "browser", panel=_PANEL, scoped=False)(browser)
-    command(app, "logs", panel=_PANEL, scoped=False)(logs)
+    command(app, "up", panel=PANEL, scoped=False)(up)
+    command(app, "down", panel=PANEL, scoped=False)(down)
+    command(app, "status", panel=PANEL, scoped=False)(status)
+    command(app, "logs", panel=PANEL, scoped=False)(logs)
 
 
 async def up(run: Run) -> None:
@@ -79,57 +78,6 @@ async def status(run: Run) -> int:
     else:
         run.out.line("not running; `engram up` starts it")
     return FAILED
-
-
-def browser(
-    run: Run,
-    only_print: Annotated[
-        bool, typer.Option("--print", help="Print where it is and the login; open nothing.")
-    ] = False,
-    show_password: Annotated[
-        bool, typer.Option("--show-password", help="Print the password as well.")
-    ] = False,
-) -> None:
-    """Open Neo4j Browser, and say what to log in with."""
-    settings = run.settings()
-    if settings.neo4j_uri:
-        password = settings.neo4j_password.get_secret_value()
-        found: dict[str, Any] = {
-            "browser_url": guessed_browser(settings.neo4j_uri),
-            "bolt_uri": safe_uri(settings.neo4j_uri),
-            "username": settings.neo4j_username,
-            "password_in": "NEO4J_PASSWORD",
-        }
-        run.out.note("The address is the usual one of such a server; yours may differ.")
-    else:
-        from engram_graph.server import EmbeddedServer
-
-        info = EmbeddedServer().status()
-        if info is None:
-            raise ServerError("the embedded Neo4j is not running", hint="`engram up` starts it.")
-        if info.http_url is None:
-            raise ServerError(
-                "the embedded Neo4j runs without its Browser",
-                hint="`engram down`, then `engram up` starts it with one.",
-            )
-        password = info.password
-        found = {
-            "browser_url": browser_url(info),
-            "bolt_uri": info.bolt_uri,
-            "username": info.username,
-            "password_in": str(info.home / "password"),
-        }
-    if show_password:
-        found["password"] = password
-    if run.json:
-        run.out.data(found)
-    else:
-        _rows(run, found)
-    if not only_print:
-        import webbrowser
-
-        if not webbrowser.open(found["browser_url"]):
-            run.out.note("No browser could be opened here; open the address yourself.")
 
 
 def logs(
@@ -209,6 +157,7 @@ async def _given(settings: Settings) -> dict[str, Any]:
 _LABELS = {
     "bolt_uri": "Bolt",
     "browser_url": "Browser",
+    "guide_url": "Guide",
     "username": "User",
     "password_in": "Password in",
     "password": "Password",
@@ -222,10 +171,11 @@ def _show(run: Run, found: dict[str, Any]) -> None:
         return
     state = "running" if not found.get("started") else "started"
     run.out.line(f"Neo4j {found['version']} {state}")
-    _rows(run, found)
+    rows(run, found)
 
 
-def _rows(run: Run, found: dict[str, Any]) -> None:
+def rows(run: Run, found: dict[str, Any]) -> None:
+    """What is known of a server, a line each."""
     for name, label in _LABELS.items():
         if found.get(name) is not None:
             run.out.line(f"{label:<12} {found[name]}")

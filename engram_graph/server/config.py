@@ -16,6 +16,13 @@ from engram_graph.errors import ConfigurationError
 
 HOST = "127.0.0.1"
 BOLT_PORT, HTTP_PORT = 7687, 7474
+_PAGE_POLICY = (
+    "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; base-uri 'none'; "
+    "object-src 'none'; frame-ancestors 'none'; connect-src 'self' "
+    + " ".join(f"{scheme}://{host}:*" for scheme in ("ws", "http") for host in ("localhost", HOST))
+)
+"""Browser's page reaches this machine and nothing else; Neo4j's own policy lets it ask a font
+service, and anybody else."""
 MAIN_CLASS = "org.neo4j.server.Neo4jCommunity"
 ADMIN_CLASS = "org.neo4j.cli.AdminTool"
 
@@ -111,6 +118,9 @@ def render_conf(
     if http_port is not None:
         settings["server.http.listen_address"] = f"{HOST}:{http_port}"
         settings["server.http.advertised_address"] = f"{HOST}:{http_port}"
+        # Browser takes guides and styles from this machine only (`engram browser` has them).
+        settings["browser.remote_content_hostname_whitelist"] = "localhost"
+        settings["dbms.security.http_static_content_security_policy_header"] = _PAGE_POLICY
     for name, value in (extra or {}).items():
         _check_extra(name, str(value))
         settings[name] = str(value)
