@@ -14,12 +14,14 @@ RETURN given, key,
   COLLECT { MATCH (e)<-[:OBJECT]-(:Fact)-[:SUBJECT]->(s:Entity) RETURN DISTINCT s.key } AS subjects
 
 // name: lock_known_entities
-// Takes the write locks of entities in the given (sorted) order: plans about them are stale now.
+// Takes the write locks of entities in the given (sorted) order: plans about them are stale now. One
+// that a replay replaced while this waited has no key any more: it is no entity now.
 CYPHER 25
 UNWIND $keys AS key
 MATCH (e:Entity {namespace: $namespace, key: key})
 SET e.locked = true
 WITH e, key
+FILTER e.key IS NOT NULL
 SET e.version = e.version + 1
 REMOVE e.locked
 RETURN key, e {.id, .namespace, .key, .name, .aliases,

@@ -72,7 +72,7 @@ _HOMES = {
         "TurnHit",
     ),
     "engram_graph.models.upkeep": ("Archived", "HygieneReport", "ReembedReport", "SameAs"),
-    "engram_graph.models.whatif": ("FactDiff", "LinkDiff", "Unanswered", "WhatIf"),
+    "engram_graph.models.whatif": ("FactDiff", "LinkDiff", "TakenBack", "Unanswered", "WhatIf"),
     "engram_graph.ports": ("Decider", "Embedder", "Extractor", "Reranker"),
     "engram_graph.server": ("EmbeddedServer", "ServerInfo"),
     "engram_graph.settings": ("Settings",),

@@ -48,6 +48,8 @@ async def forget(graph: Graph, namespace: str, target: Target) -> ForgetPlan:
         plan = forget_plan(forgetting, new_id)
         await _mend(tx, namespace, plan)
         await _erase(tx, namespace, plan)
+        # What a replay replaced has it too, and cannot be mended: no step is taken back any more.
+        await tx.run(load("whatif")["drop_replay"], namespace=namespace)
         return plan
 
     return await until_done(graph, "forget", work, "what was to be forgotten")

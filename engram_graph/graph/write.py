@@ -308,6 +308,8 @@ async def redact_message(
         for row in rows:
             clean = records.redacted_message(row["message"], values, embedding)
             await tx.run(load("write")["rewrite_message"], properties=clean, **scope)
+        # The facts that a replay replaced may hold them, too.
+        await tx.run(load("whatif")["drop_replay"], namespace=message.namespace)
 
     await graph.transact("redact_message", work)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
 from pydantic import Field
@@ -59,7 +60,7 @@ class Unanswered(Record):
 
 
 class WhatIf(Record):
-    """How a namespace would stand, had other rules decided; nothing is changed.
+    """How a namespace would stand, had other rules decided.
 
     Attributes:
         preset, numbers: the rules: a preset, and the thresholds that differ from it.
@@ -70,6 +71,7 @@ class WhatIf(Record):
         incomplete: ids of stored facts that were compared with something forgotten since, or told
             by a message that was: such a fact may differ for that alone.
         requests, cost_usd: calls to the decider now; the cost is None when it is not known.
+        applied: it stands so now; else nothing was changed.
     """
 
     namespace: str
@@ -84,8 +86,25 @@ class WhatIf(Record):
     incomplete: tuple[str, ...] = ()
     requests: int = 0
     cost_usd: float | None = 0.0
+    applied: bool = False
 
     @property
     def same(self) -> bool:
         """Whether nothing would stand otherwise."""
         return not self.facts and not self.links
+
+
+class TakenBack(Record):
+    """A what-if that was applied, and is no more: the namespace stands as before.
+
+    Attributes:
+        preset, numbers: the rules that were applied. applied_at: when.
+        facts, links: how many of each had come to stand otherwise.
+    """
+
+    namespace: str
+    preset: str
+    numbers: dict[str, float] = Field(default_factory=dict)
+    applied_at: datetime
+    facts: int
+    links: int

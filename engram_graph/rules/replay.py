@@ -76,22 +76,30 @@ def incomplete(log: Log, found: Iterable[Event]) -> tuple[str, ...]:
         decision = each.decision
         if decision.question != "belief_start" or decision.fact_id is None:
             continue
-        if requests := log.asked(decision.fact_id, decision.decided_at):
-            relation = _relation(requests)
-            told = f"relation {relation.verdict} {relation.p:.2f}"
-            if told not in decision.reason or abs(relation.p - decision.p) > _EQUAL:
-                lost.add(decision.fact_id)
+        requests = log.asked(decision.fact_id, decision.decided_at)
+        if requests and not any(_is_told(decision, each) for each in _relations(requests)):
+            lost.add(decision.fact_id)
     return tuple(sorted(lost))
 
 
-def _relation(requests: Sequence[RequestLog]) -> Decided:
-    """The relation to what is known that the logged answers tell."""
+def _is_told(decision: Decision, relation: Decided) -> bool:
+    told = f"relation {relation.verdict} {relation.p:.2f}"
+    return told in decision.reason and abs(relation.p - decision.p) <= _EQUAL
+
+
+def _relations(requests: Sequence[RequestLog]) -> Iterator[Decided]:
+    """What the relation to what is known may have been: that of any logged answer, or none.
+
+    Rules that were applied later may have used some of the answers only.
+    """
     answers: dict[str, Answer] = {}
     for request in requests:
         for key, row in request.answers.items():
             if key.split(":")[0] == RELATION and (not row["fallback"] or key not in answers):
                 answers[key] = Answer(key, row["probabilities"], row["backend"], row["fallback"])
-    return deciding(list(answers.values()))
+    yield deciding([])
+    for answer in answers.values():
+        yield deciding([answer])
 
 
 class _History:

@@ -14,11 +14,14 @@ from engram_graph.models.export import (
     DecisionRecord,
     EntityRecord,
     FactRecord,
+    FeedbackRecord,
     LinkRecord,
+    MentionRecord,
     MessageRecord,
     RequestRecord,
 )
 from engram_graph.models.facts import Draft, Fact, Link
+from engram_graph.models.feedback import Feedback
 
 
 @dataclass(slots=True)
@@ -32,6 +35,8 @@ class Log:
     entities: list[EntityRecord] = field(default_factory=list)
     aliases: list[AliasRecord] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
+    mentions: list[MentionRecord] = field(default_factory=list)
+    labels: list[Feedback] = field(default_factory=list)
     _about: dict[str, str | None] = field(default_factory=dict)
     _resting: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -55,6 +60,10 @@ class Log:
                     self.aliases.append(record)
                 case LinkRecord():
                     self.links.append(record.link)
+                case MentionRecord():
+                    self.mentions.append(record)
+                case FeedbackRecord():
+                    self.labels.append(record.feedback)
                 case _:
                     pass
 
@@ -69,6 +78,15 @@ class Log:
             for request in found
             if all(fact_id in (one, self._about.get(one)) for one in self._resting[request.id])
         )
+
+    def rests(self) -> dict[str, list[RequestLog]]:
+        """Decision id → the calls that it rests on."""
+        found: dict[str, list[RequestLog]] = {}
+        for requests in self.requests.values():
+            for request in requests:
+                for decision in self._resting[request.id]:
+                    found.setdefault(decision, []).append(request)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

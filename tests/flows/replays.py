@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import flow_fakes
+import pytest
 from canonical import Canonical, canonical
 
+from engram_graph import clock
 from engram_graph.adapters.embed_hash import HashEmbedder
 from engram_graph.evaluation.scenarios.database import Database
 from engram_graph.evaluation.scenarios.format import Scenario
@@ -66,6 +71,65 @@ def _apart(stored: Canonical, made: Canonical, kind: str, lost: tuple[str, ...])
             mine.remove(item)
             other.remove(item)
     return [("stored", item) for item in mine] + [("replayed", item) for item in other]
+
+
+async def a_life(make_memory: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> AsyncMemory:
+    """Corrections, merges there and back, aliases, repetitions, upkeep, a bulk import."""
+    script = {
+        "relation_to_candidate": [
+            {"fact": "works at Saltway", "candidate": "Hollin", "p": {"update": 0.97, "new": 0.03}},
+            {"fact": "drives", "candidate": "at Saltway", "p": {"duplicate": 0.9, "new": 0.1}},
+            {"fact": "crowds", "candidate": "markets", "p": {"contradiction": 0.9, "new": 0.1}},
+            {"fact": "night", "candidate": "prefers markets", "p": {"refinement": 0.95}},
+        ],
+        "same_fact": 0.9,
+        "durability": {"short_lived": 1.0},
+        "worth_remembering": 0.3,
+    }
+    told = flow_fakes.ScriptedExtractor([flow_fakes.draft("Bero hums", "Bero|related_to|humming")])
+    memory: AsyncMemory = make_memory(decider=flow_fakes.ScriptedDecider(script), extractor=told)
+
+    async def say(fact: str, day: str, **more: Any) -> Any:
+        subject, predicate, obj = fact.split("|")
+        text = f"{subject} {predicate.replace('_', ' ')} {obj}"
+        values = {"text": text, "said_at": f"2025-{day}"} | more
+        return (await memory.remember(subject, predicate, obj, **values)).facts
+
+    (press,) = await say("Mirelle|works_at|Hollin Press", "01-01")
+    await say("Mirelle|works_at|Saltway Freight", "03-01")
+    drives = {"speaker": "Bero", "text": "Mirelle drives for Saltway Freight"}
+    await say("Mirelle|works_at|Saltway Freight", "03-09", **drives)
+    await say("Mirelle|prefers|markets", "03-10")
+    await say("Mirelle|dislikes|crowds", "03-11")
+    (night,) = await say("Mirelle|prefers|night markets", "03-12", valid_until="2025-04-01")
+    await say("Mirelle|works_at|Saltway Freight", "03-13", speaker="Bero")  # repeats
+    await memory.correct(press, object="Hollin House", reason="misheard")
+    await memory.correct(night, valid_until="2025-05-01")
+    await memory.add("I hum.", speaker="Bero", said_at="2025-03-14")
+    await say("Berold|speaks|Welsh", "01-05")
+    await say("Bero|speaks|Welsh", "01-06")
+    await memory.add_alias("Mirelle", "Mimi")
+    await memory.add_alias("Berold", "Old Ber")
+    await memory.merge_entities("Bero", "Berold", reason="one man: both")
+    await say("Old Ber|owns|a ferry", "06-01")
+    await memory.remember_many(
+        [
+            {"subject": "Odo", "predicate": "owns", "object": "a lathe"},
+            {"subject": "Odo", "predicate": "lives_in", "object": "Velden"}
+            | {"valid_from": "2020-01-01", "valid_until": "2021-01-01"},
+        ],
+        decide=False,
+    )
+    await memory.merge_entities("Mirelle", "Odo", reason="a pen name")
+    await say("Mimi|owns|the ferry", "06-02")
+    await memory.unmerge("Odo", reason="no")
+    done = await memory.hygiene(apply=True, worth=True, short_lived=True, now="2030-06-01")
+    assert done.same_as
+    (hums,) = done.archived
+    with monkeypatch.context() as patch:
+        patch.setattr(clock, "now", lambda: datetime(2031, 1, 1, tzinfo=UTC))
+        await memory.restore(hums.fact)
+    return memory
 
 
 async def played(scenario: Scenario, settings: Any, prefix: str, method: str) -> World:

@@ -144,6 +144,7 @@ HOT = (
     "revive_facts",
     *load("transfer"),
     *load("feedback"),
+    *load("whatif"),
 )
 NOISE = 300  # records of other tenants, so that the planner sees a table worth an index
 
@@ -483,9 +484,11 @@ def test_each_statement_is_accepted_without_a_warning(
 
 @pytest.mark.parametrize("migration", migrations(), ids=lambda m: m.name)
 def test_each_migration_can_run_again(migration: queries.Migration, filled: neo4j.Session) -> None:
-    for statement in migration.statements:
-        said = complaints(filled.run(statement).consume())
-        assert all(one.startswith("00") or "already exists" in one for one in said), said
+    with filled.begin_transaction() as tx:  # undone: one of them drops what the other tests need
+        for statement in migration.statements:
+            said = complaints(tx.run(statement).consume())
+            assert all(one.startswith("00") or "already exists" in one for one in said), said
+        tx.rollback()
 
 
 def operators(plan: dict[str, Any]) -> list[tuple[str, str]]:
