@@ -1,6 +1,7 @@
-"""JSON Schema of the public records: made from the models, never by hand.
+"""What the package gives away and how the graph looks: made from the code, never by hand.
 
-``python -m engram_graph.schemas`` writes the ``schemas/`` folder of a checkout.
+``python -m engram_graph.schemas`` writes, in a checkout, ``schemas/`` (a JSON Schema of each public
+record, and the graph), ``docs/schema.md`` and its picture.
 """
 
 from __future__ import annotations
@@ -42,7 +43,11 @@ from engram_graph.models.results import (
     TurnHit,
 )
 from engram_graph.models.upkeep import Archived, HygieneReport, ReembedReport, SameAs
-from engram_graph.models.whatif import FactDiff, LinkDiff, Unanswered, WhatIf
+from engram_graph.models.whatif import FactDiff, LinkDiff, TakenBack, Unanswered, WhatIf
+from engram_graph.questions.extraction import ExtractedFacts
+from engram_graph.schemas.diagram import svg
+from engram_graph.schemas.graph import described
+from engram_graph.schemas.page import page
 
 _PUBLIC: tuple[type[BaseModel], ...] = (
     *(Calibration, CloseCalibration, Feedback, QuestionCalibration, ReliabilityBin, Threshold),
@@ -50,10 +55,11 @@ _PUBLIC: tuple[type[BaseModel], ...] = (
     *(ExportLine, Fact, FactHit, Finding, Forgotten, HygieneReport, Imported, Link, Merged),
     *(MergeSuggestion, Message, NamespaceInfo, Page, Recall, ReembedReport, Report, SameAs),
     *(Scores, Stats, Timeline, TurnHit, Unmerged),
-    *(FactDiff, LinkDiff, Unanswered, WhatIf),
+    *(FactDiff, LinkDiff, TakenBack, Unanswered, WhatIf, ExtractedFacts),
 )
 RECORDS = {re.sub("(?<=[a-z])(?=[A-Z])", "_", one.__name__).lower(): one for one in _PUBLIC}
-"""Every record that the package gives away, by the name of its file."""
+"""Every record that the package gives away, by the name of its file; and a model's answer when it
+is asked for facts."""
 
 
 def render(record: type[BaseModel]) -> str:
@@ -62,18 +68,25 @@ def render(record: type[BaseModel]) -> str:
     return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
+def generated() -> dict[str, str]:
+    """Every generated file of a checkout: its path from the root → its text."""
+    graph = described()
+    return {
+        **{f"schemas/{name}.schema.json": render(record) for name, record in RECORDS.items()},
+        "schemas/graph.json": graph.model_dump_json(indent=2, exclude_none=True) + "\n",
+        "docs/schema.md": page(graph),
+        "docs/schema.svg": svg(graph),
+    }
+
+
 def folder() -> Path:
     """``schemas``: beside the package in a checkout, else inside an installed wheel."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     checkout = package.parent / "schemas"
     return checkout if checkout.is_dir() else package / "_schemas"
 
 
 def main() -> None:
     """Write every file anew."""
-    for name, record in RECORDS.items():
-        (folder() / f"{name}.schema.json").write_text(render(record), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    for path, text in generated().items():
+        (folder().parent / path).write_text(text, encoding="utf-8")
