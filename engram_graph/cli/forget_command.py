@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engram_graph.cli.interrupt import interruptible
-from engram_graph.cli.output import counted, one_line
+from engram_graph.cli.confirm import confirmed
+from engram_graph.cli.output import counted
 from engram_graph.cli.run import FAILED, OK, Run, command, listing
 from engram_graph.errors import InputError
 
@@ -64,7 +63,8 @@ async def forget(
 
         if not (yes or dry_run):
             would = await ask(only_count=True)
-            if not _confirmed(run, f"{_counts(would)} of {memory.namespace!r} would go for good."):
+            what = f"{_counts(would)} of {memory.namespace!r} would go for good."
+            if not confirmed(run, what, "forget it"):
                 run.out.note("nothing was forgotten")
                 return FAILED
         result = await ask(only_count=dry_run)
@@ -87,12 +87,3 @@ def _counts(result: Forgotten) -> str:
             counted(result.requests, "request"),
         )
     )
-
-
-def _confirmed(run: Run, what: str) -> bool:
-    run.out.note(f"{one_line(what)} Forget it? [y/N]")
-    with interruptible():
-        answer = sys.stdin.readline()
-    if not answer:
-        raise InputError("nobody answered whether to forget it", hint="Pass --yes, or answer y.")
-    return answer.strip().lower() in ("y", "yes")

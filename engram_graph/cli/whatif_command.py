@@ -1,20 +1,26 @@
-"""``whatif``: what other rules would have made of a namespace."""
+"""``whatif``: what other rules would have made of a namespace, made so and taken back."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engram_graph.cli.confirm import confirmed
 from engram_graph.cli.output import counted
-from engram_graph.cli.run import OK, Run, command
+from engram_graph.cli.run import FAILED, OK, Run, command
 from engram_graph.errors import InputError
 
 if TYPE_CHECKING:
     from engram_graph.models.whatif import FactDiff, WhatIf
 
 _SHOWN = 20  # unanswered questions
+_APPLIED = (
+    "Applied; `engram whatif --take-back` undoes it. New messages are decided by the rules that "
+    "are set (ENGRAM_PRESET), as ever."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -34,20 +40,63 @@ async def whatif(
     ask: Annotated[
         bool, typer.Option("--ask", help="Ask the decider what the log has no answer to.")
     ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Make it so, after a question.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask that.")] = False,
+    take_back: Annotated[
+        bool, typer.Option("--take-back", help="Undo the last one that was applied.")
+    ] = False,
 ) -> int:
-    """Decide a namespace again under other rules and show what would differ; change nothing.
+    """Decide a namespace again under other rules and show what would differ.
 
     The answers come from the log, so it costs nothing. Corrections, merges and other deeds are
-    taken as they were.
+    taken as they were. Nothing is changed without --apply, and that can be taken back.
     """
+    if take_back:
+        return await _take_back(run, alone=not (preset or set_ or ask or apply))
     numbers = _numbers(set_ or [])
-    with run.out.bar("Deciding again") as progress:
+    with ExitStack() as bars:
+        progress = bars.enter_context(run.out.bar("Deciding again"))
+
+        def decide(found: WhatIf) -> bool:
+            bars.close()
+            if not run.json:
+                _show(run, found)
+            return yes or confirmed(run, f"{_otherwise(found)} would stand otherwise.", "apply it")
+
         async with run.memory() as memory:
-            found = await memory.whatif(preset=preset, numbers=numbers, ask=ask, progress=progress)
+            found = await memory.whatif(
+                preset=preset,
+                numbers=numbers,
+                ask=ask,
+                apply=decide if apply else False,
+                progress=progress,
+            )
     if run.json:
         run.out.data(found)
-    else:
+    elif found.same or not apply:
         _show(run, found)
+    if apply and not found.same and not found.applied:
+        run.out.note("nothing was applied")
+        return FAILED
+    if not run.json:
+        run.out.note(_APPLIED if found.applied else "Nothing was changed.")
+    return OK
+
+
+async def _take_back(run: Run, *, alone: bool) -> int:
+    if not alone:
+        raise InputError("--take-back goes with no other option of whatif", field="take_back")
+    async with run.memory() as memory:
+        step = await memory.take_back()
+    if run.json:
+        run.out.data(step)
+    else:
+        rules = _rules(step.preset, step.numbers)
+        facts, links = counted(step.facts, "fact"), counted(step.links, "link")
+        run.out.line(
+            f"took back {rules} of {step.applied_at:%Y-%m-%d %H:%M}: {facts} and {links} stand "
+            "as before"
+        )
     return OK
 
 
@@ -95,16 +144,22 @@ def _show(run: Run, found: WhatIf) -> None:
             f"{counted(len(found.incomplete), 'fact')} lost something to forget and may differ "
             "for that alone: " + ", ".join(found.incomplete)
         )
-    rules = ", ".join([found.preset, *(f"{k}={v:g}" for k, v in found.numbers.items())])
+    rules = _rules(found.preset, found.numbers)
     run.out.line(
         f"{counted(found.drafts, 'draft')} decided again by {rules}; "
-        f"{counted(len(found.facts), 'fact')} and {counted(len(found.links), 'link')} otherwise, "
-        f"{counted(len(found.unanswered), 'question')} not in the log"
+        f"{_otherwise(found)} otherwise, {counted(len(found.unanswered), 'question')} not in the log"
     )
     if found.requests:
         cost = "unknown" if found.cost_usd is None else f"${found.cost_usd:.6f}"
         run.out.line(f"{counted(found.requests, 'request')}, cost {cost}")
-    run.out.note("Nothing was changed.")
+
+
+def _otherwise(found: WhatIf) -> str:
+    return f"{counted(len(found.facts), 'fact')} and {counted(len(found.links), 'link')}"
+
+
+def _rules(preset: str, numbers: Mapping[str, float]) -> str:
+    return ", ".join([preset, *(f"{name}={value:g}" for name, value in numbers.items())])
 
 
 def _moved(diff: FactDiff) -> str:

@@ -45,3 +45,49 @@ def test_refused(maya: Engram) -> None:
     assert maya("whatif", "--preset", "none").code == 2
     assert maya("whatif", "--set", "close_below").code == 2
     assert maya("whatif", "--set", "hub=3").code == 2
+
+
+def test_applied_and_taken_back(maya: Engram, moved: str) -> None:
+    before = maya("facts", "--json").json
+    told = maya("whatif", "--set", "close_below=0.01", "--apply", stdin=b"y\n")
+    assert told.code == 0
+    assert "1 fact and 1 link would stand otherwise. Apply it? [y/N]" in told.err
+    assert "--take-back" in told.err
+    assert told.out.count("decided again by") == 1
+    (porto,) = maya("facts", "--object", "Porto", "--json").json
+    assert (porto["id"], porto["open"]) == (moved, True)
+    assert maya("doctor").code == 0
+    back = maya("whatif", "--take-back")
+    assert back.code == 0
+    assert back.out.startswith("took back default, close_below=0.01 of 20")
+    assert back.out.endswith("1 fact and 1 link stand as before\n")
+    assert maya("facts", "--json").json == before
+    again = maya("whatif", "--take-back", "--json")
+    assert (again.code, again.error["code"]) == (1, "not_found")
+
+
+@pytest.mark.parametrize("answer", [b"n\n", b"\n"])
+def test_anything_but_yes_applies_nothing(maya: Engram, moved: str, answer: bytes) -> None:
+    told = maya("whatif", "--set", "close_below=0.01", "--apply", stdin=answer)
+    assert told.code == 1
+    assert "nothing was applied" in told.err
+    assert maya("whatif", "--take-back").code == 1
+    (porto,) = maya("facts", "--object", "Porto", "--json").json
+    assert not porto["open"]
+
+
+def test_without_a_question(maya: Engram, moved: str) -> None:
+    nobody = maya("whatif", "--set", "close_below=0.01", "--apply", "--json")
+    assert (nobody.code, nobody.error["code"]) == (2, "input")
+    assert "--yes" in nobody.error["hint"]
+    done = maya("whatif", "--set", "close_below=0.01", "--apply", "--yes", "--json").json
+    assert done["applied"] is True
+    same = maya("whatif", "--set", "close_below=0.01", "--apply")
+    assert same.code == 0
+    assert "Nothing was changed." in same.err
+    assert maya("whatif", "--take-back", "--json").json["numbers"] == {"close_below": 0.01}
+
+
+def test_what_does_not_go_together(maya: Engram) -> None:
+    assert maya("whatif", "--take-back", "--preset", "v3").code == 2
+    assert maya("whatif", "--ask", "--apply", "--yes").code == 2
