@@ -181,21 +181,33 @@ RETURN id,
 // name: shortlist_turns
 // The pool of messages for a question: nearest by vector and best by full text, the namespace inside
 // both indexes, and the turns up to two places before and after each of those: evidence often stands
-// one turn away. Each with its likeness to the question as asked and without names, and with the id
+// one turn away. With $said_by only what was said from $said_from to then: the vector index filters
+// that itself, full text is asked for more and filtered. Each with its likeness to the question as asked and without names, and with the id
 // of the turn before it. Properties by name: all of them would read each vector once more.
 // All in one row, and lists rather than maps: the driver takes longer over a row than over a turn,
 // and over the names of values than over the values. graph/read.py knows the places.
 CYPHER 25
 CALL () {
+  WITH $said_by AS said_by
+  FILTER said_by IS NULL
   MATCH (m:Message)
   SEARCH m IN (VECTOR INDEX message_vector FOR $embedding
     WHERE m.namespace = $namespace LIMIT $limit)
   RETURN m, null AS text
 UNION ALL
+  WITH $said_by AS said_by
+  FILTER said_by IS NOT NULL
+  MATCH (m:Message)
+  SEARCH m IN (VECTOR INDEX message_vector FOR $embedding
+    WHERE m.namespace = $namespace AND m.said_at >= $said_from AND m.said_at <= $said_by
+    LIMIT $limit)
+  RETURN m, null AS text
+UNION ALL
   WITH $lucene AS lucene
   FILTER lucene IS NOT NULL
-  CALL db.index.fulltext.queryNodes('message_text', lucene, {limit: $limit}) YIELD node, score
-  RETURN node AS m, score AS text
+  CALL db.index.fulltext.queryNodes('message_text', lucene, {limit: $text_limit}) YIELD node, score
+  FILTER $said_by IS NULL OR (node.said_at >= $said_from AND node.said_at <= $said_by)
+  RETURN node AS m, score AS text LIMIT $limit
 }
 WITH m, max(text) AS text
 WHERE m.namespace = $namespace
@@ -206,8 +218,7 @@ UNION ALL
   RETURN near AS turn, null AS score
 }
 WITH turn, max(score) AS text, turn.embedding AS own
-WHERE ($said_from IS NULL OR turn.said_at >= $said_from)
-  AND ($said_by IS NULL OR turn.said_at <= $said_by)
+WHERE $said_by IS NULL OR (turn.said_at >= $said_from AND turn.said_at <= $said_by)
 RETURN collect([
   turn.id, turn.speaker, turn.text, turn.search_text, toString(turn.said_at),
   2 * vector.similarity.cosine(own, $embedding) - 1,

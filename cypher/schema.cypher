@@ -55,10 +55,10 @@ OPTIONS {indexConfig: {
 }}
 
 // name: create_message_vectors
-// Vector index on messages (turns).
+// Vector index on messages (turns); filters inside the index.
 CYPHER 25
 CREATE VECTOR INDEX message_vector IF NOT EXISTS FOR (m:Message) ON m.embedding
-WITH [m.namespace]
+WITH [m.namespace, m.said_at]
 OPTIONS {indexConfig: {
   `vector.dimensions`: $dimension,
   `vector.similarity_function`: 'cosine',

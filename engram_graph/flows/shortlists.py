@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import read
@@ -24,6 +25,7 @@ from engram_graph.rules.turns import WEIGHTS, rank
 
 POOL = 60
 """Turns found by each index, at least: the order of turns is fitted on pools of this size."""
+_EVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,9 @@ async def facts(runtime: Runtime, query: Query, limit: int) -> FactList:
 
 async def pool(runtime: Runtime, query: Query, limit: int) -> list[TurnRow]:
     """The turns among which the best ``limit`` are looked for."""
-    within = query.within
+    said = query.within
+    if said is not None and said.first == said.last:  # as of a moment: all that was said by then
+        said = Span(_EVER, said.last)
     return await read.shortlist_turns(
         runtime.graph,
         query.namespace,
@@ -124,8 +128,7 @@ async def pool(runtime: Runtime, query: Query, limit: int) -> list[TurnRow]:
         query.content,
         query.lucene,
         max(POOL, 2 * limit),
-        said_from=within.first if within and within.first < within.last else None,
-        said_by=within.last if within else None,
+        said=said,
     )
 
 

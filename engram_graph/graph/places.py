@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, LiteralString
 
 from engram_graph.graph.queries import NamedQuery
 
@@ -56,9 +56,13 @@ def at(query: NamedQuery, place: int) -> NamedQuery:
     """``query`` with the names of ``place``; one that has its names already stays as it is."""
     if query.placed:
         return query
-    text = _NAMES.sub(lambda found: named(found[1], place), query.text)
     # Still literal in spirit: only a number of ours was added to names of ours.
-    return replace(query, text=text, placed=True)
+    return replace(query, text=spelled(query.text, place), placed=True)
+
+
+def spelled(text: str, place: int) -> LiteralString:
+    """A statement with the names of ``place``."""
+    return _NAMES.sub(lambda found: named(found[1], place), text)
 
 
 def carries(params: dict[str, Any]) -> bool:

@@ -146,14 +146,12 @@ async def shortlist_turns(
     content: Vector | None,
     lucene: str | None,
     limit: int,
-    *,
-    said_from: datetime | None = None,
-    said_by: datetime | None = None,
+    said: Span | None = None,
 ) -> list[TurnRow]:
     """Up to ``limit`` messages by vector, as many by full text, and the turns next to those.
 
     Args:
-        said_from, said_by: of these only what was said then, both moments in it.
+        said: of these only what was said then.
         embedding: of the question as asked. content: of the question without speakers' names.
     """
     same = content == embedding
@@ -164,8 +162,9 @@ async def shortlist_turns(
         content=None if same else content,  # the same vector is read once
         lucene=lucene,
         limit=limit,
-        said_from=said_from,
-        said_by=said_by,
+        text_limit=limit if said is None else _TEXT_WITHIN * limit,
+        said_from=said.first if said else None,
+        said_by=said.last if said else None,
     )
     return [_turn_row(values, namespace, same) for values in rows[0]["turns"]]
 

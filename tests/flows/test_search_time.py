@@ -84,6 +84,17 @@ async def test_a_search_between_gives_only_what_was_true_then(memory: Any) -> No
     assert "Ana lives in Bonn" in lines.context
 
 
+async def test_turns_of_then_are_found_among_many_later_ones(make_memory: Any) -> None:
+    memory = make_memory()
+    first = [{"role": "user", "content": text} for text in ("The kiln is red", "I like its glaze")]
+    await memory.add(first, said_at="2025-01-01T10:00:00Z", conversation="first")
+    later = [{"role": "user", "content": f"The kiln is red, I say {n}"} for n in range(130)]
+    await memory.add(later, said_at="2025-02-01T10:00:00Z", conversation="later")
+    for span in ({"as_of": "2025-01-02"}, {"between": ("2025-01-01", "2025-01-02")}):
+        found = await memory.search("The kiln is red, I say", mode="turns", **span)
+        assert [hit.message.text for hit in found.turns] == [turn["content"] for turn in first]
+
+
 async def test_turns_said_between(memory: Any) -> None:
     for day in (1, 2, 3):
         await memory.add(f"The kayak needs paint {day}.", said_at=f"2025-01-0{day}T12:00:00Z")

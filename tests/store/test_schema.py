@@ -21,7 +21,7 @@ from engram_graph.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from engram_graph.graph import driver, schema
+from engram_graph.graph import driver, places, schema
 from engram_graph.graph.driver import Graph, parse_version, translate
 from engram_graph.graph.queries import load, migrations
 
@@ -132,6 +132,23 @@ async def test_an_upgrade_keeps_the_embedder(blank: Graph) -> None:
         await schema.migrate(blank, "other-model", 256)
 
 
+@pytest.mark.parametrize("place", [1, 3])
+async def test_an_upgrade_makes_the_index_of_turns_anew(blank: Graph, place: int) -> None:
+    await schema.migrate(blank, SMALL.model, 256)
+    name = places.named("message_vector", place)
+    await blank.statement("DROP INDEX message_vector")
+    await blank.statement(
+        f"CREATE VECTOR INDEX {name} FOR (m:Message) ON m.{places.named('embedding', place)} "
+        "WITH [m.namespace] OPTIONS {indexConfig: {`vector.dimensions`: 256}}"
+    )
+    await blank.statement("MATCH (s:EngramSchema) SET s.version = 7, s.place = $p", p=place)
+    await schema.migrate(blank, None, None)
+    rows = await blank.statement("SHOW VECTOR INDEXES YIELD name, properties, state")
+    (found,) = [row for row in rows if row["name"] == name]
+    stored = places.named("embedding", place)
+    assert (found["properties"], found["state"]) == ([stored, "namespace", "said_at"], "ONLINE")
+
+
 async def test_a_newer_schema_is_refused(blank: Graph) -> None:
     newer = len(migrations()) + 1
     await blank.statement("CREATE (:EngramSchema {id: 'schema', version: $v})", v=newer)
@@ -154,7 +171,7 @@ async def test_vector_indexes_are_exact_and_filter_inside(blank: Graph) -> None:
             "fact_vector",
             ["embedding", "namespace", "open", "candidate", "valid_from", "valid_until"],
         ),
-        ("message_vector", ["embedding", "namespace"]),
+        ("message_vector", ["embedding", "namespace", "said_at"]),
     ]
     for row in rows:
         assert row["config"]["vector.dimensions"] == 384
