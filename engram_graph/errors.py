@@ -65,7 +65,7 @@ class ConfigurationError(EngramError):
     """A setting is missing, wrong, or contradicts another."""
 
     code = "configuration"
-    default_hint = "See the settings table in the README."
+    default_hint = "docs/settings.md lists all settings."
 
 
 class MissingExtraError(ConfigurationError):

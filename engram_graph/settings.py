@@ -32,9 +32,14 @@ class Settings(BaseSettings):
     neo4j_uri: str | None = Field(
         None,
         validation_alias=_env("NEO4J_URI"),
-        description="Server to use; unset starts or finds the embedded one.",
+        description="Server to use, Neo4j 2026.02 or later; unset starts or finds the embedded "
+        "one.",
     )
-    neo4j_username: str = Field("neo4j", validation_alias=_env("NEO4J_USERNAME"))
+    neo4j_username: str = Field(
+        "neo4j",
+        validation_alias=_env("NEO4J_USERNAME"),
+        description="Only used with NEO4J_URI.",
+    )
     neo4j_password: SecretStr = Field(
         SecretStr(""),
         validation_alias=_env("NEO4J_PASSWORD"),
@@ -108,20 +113,21 @@ class Settings(BaseSettings):
         ge=0,
         allow_inf_nan=False,
         validation_alias=_env("ENGRAM_LLM_USD_PER_MILLION_INPUT"),
-        description="Price of the language model that decides or reranks; unset means its costs "
-        "are unknown.",
+        description="Price of what the language model that decides or reranks reads; unset means "
+        "its costs are unknown.",
     )
     llm_usd_per_million_output: float | None = Field(
         None,
         ge=0,
         allow_inf_nan=False,
         validation_alias=_env("ENGRAM_LLM_USD_PER_MILLION_OUTPUT"),
+        description="The same of what it writes.",
     )
     recording: str | None = Field(
         None,
         validation_alias=_env("ENGRAM_RECORDING"),
         description="A file (.sqlite, .db or .jsonl) that keeps what deciders and extractor "
-        "answer; what is in it is not asked again.",
+        "answer; what is in it is not asked again. `engram recording FILE` says what it holds.",
     )
     recording_budget_usd: float | None = Field(
         None,
@@ -145,7 +151,11 @@ class Settings(BaseSettings):
         validation_alias=_env("ENGRAM_EXTRACTOR"),
         description="auto: llm when OPENAI_API_KEY is set, else patterns.",
     )
-    llm_model: str = Field("gpt-4o-mini", validation_alias=_env("ENGRAM_LLM_MODEL"))
+    llm_model: str = Field(
+        "gpt-4o-mini",
+        validation_alias=_env("ENGRAM_LLM_MODEL"),
+        description="Language model that extracts, and decides or reranks where no other is named.",
+    )
     embedder: Literal["auto", "local", "openai", "hash", "none"] = Field(
         "auto",
         validation_alias=_env("ENGRAM_EMBEDDER"),
@@ -212,7 +222,8 @@ class Settings(BaseSettings):
         1500,
         ge=50,
         validation_alias=_env("ENGRAM_CONTEXT_TOKENS"),
-        description="Budget of Recall.context, in tokens.",
+        description="Budget of Recall.context, in tokens: counted with the extra `tokens`, else "
+        "estimated.",
     )
 
     @field_validator("preset", mode="after")

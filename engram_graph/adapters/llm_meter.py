@@ -31,7 +31,7 @@ class Meter:
         if self._purse.cap_usd is not None and self._prices is None:
             raise ConfigurationError(
                 "a cap on what a language model may cost needs its prices",
-                hint="Give the price of a million tokens, in and out; see the README's settings.",
+                hint="Give the price of a million tokens, in and out; docs/settings.md names them.",
             )
         self._once = Once()
 
