@@ -74,7 +74,7 @@ def generated() -> dict[str, str]:
     return {
         **{f"schemas/{name}.schema.json": render(record) for name, record in RECORDS.items()},
         "schemas/graph.json": graph.model_dump_json(indent=2, exclude_none=True) + "\n",
-        "docs/schema.md": page(graph),
+        "docs/schema.md": page(graph, RECORDS),
         "docs/schema.svg": svg(graph),
     }
 

@@ -91,10 +91,25 @@ another's.
 | --- | --- | --- | --- |
 {indexes}
 """
+_RECORDS = """
+## Records
+
+What methods return and `--json` prints; `extracted_facts` is what a language model answers when it
+is asked for the facts of a message. Each has a JSON Schema in [`schemas/`](../schemas/README.md),
+shipped inside the package, too.
+
+| schema | |
+| --- | --- |
+{records}
+"""
 
 
-def page(graph: GraphSchema) -> str:
-    """The page as it should stand."""
+def page(graph: GraphSchema, records: Mapping[str, type]) -> str:
+    """The page as it should stand.
+
+    Args:
+        records: what has a JSON Schema, by the name of its file.
+    """
     typed, *others = graph.relationships
     lines = [_INTRO.format(version=graph.version), _NODES.strip("\n")]
     for each in graph.nodes:
@@ -129,7 +144,21 @@ def page(graph: GraphSchema) -> str:
             ),
         ).rstrip("\n")
     )
+    lines.append(
+        _RECORDS.format(
+            records="\n".join(
+                f"| [`{name}`](../schemas/{name}.schema.json) | {_first_line(each)} |"
+                for name, each in sorted(records.items())
+            )
+        ).rstrip("\n")
+    )
     return "\n".join(lines) + "\n"
+
+
+def _first_line(record: type) -> str:
+    """What a docstring begins with, up to the end of its sentence."""
+    paragraph = " ".join((record.__doc__ or "").split("\n\n")[0].split())
+    return paragraph.replace("``", "`")
 
 
 def _properties(properties: Mapping[str, Property]) -> Iterator[str]:
