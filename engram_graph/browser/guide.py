@@ -93,7 +93,7 @@ def queries(tour: Tour) -> list[tuple[str, str]]:
 def parameters(tour: Tour) -> str:
     """Lines that set every parameter of ``cypher/analyst`` in Browser, as this guide needs them.
 
-    One script: Browser runs it at a click.
+    One script: Browser runs it at a click, unless it ended in ``null``; hence the last semicolon.
     """
     own = {
         analyst.NAMESPACE: tour.namespace,
@@ -111,7 +111,7 @@ def parameters(tour: Tour) -> str:
             known = analyst.as_cypher(own[each.name]) if each.name in own else unset
             if values.setdefault(each.name, known) == "null":
                 values[each.name] = known
-    return ";\n".join(f":param {name} => {value}" for name, value in values.items())
+    return "\n".join(f":param {name} => {value};" for name, value in values.items())
 
 
 def _files(tour: Tour) -> list[str]:

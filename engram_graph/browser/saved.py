@@ -28,7 +28,7 @@ def files(tour: Tour | None) -> dict[str, str]:
     found = {f"{FOLDER}/{name}.cypher": each.source for name, each in analyst.library().items()}
     if tour is None:
         return found
-    found[f"{FOLDER}/parameters.cypher"] = f"{PARAMETERS}\n{guide.parameters(tour)};\n"
+    found[f"{FOLDER}/parameters.cypher"] = f"{PARAMETERS}\n{guide.parameters(tour)}\n"
     for number, (heading, query) in enumerate(guide.queries(tour), 1):
         text = f"// {number:02} {heading}\n{query}\n"
         found[f"{GUIDE_FOLDER}/{number:02}.cypher"] = text

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +26,7 @@ from engram_graph.settings import Settings
 from engram_graph.sync import Memory
 
 if TYPE_CHECKING:
-    from playwright.sync_api import FloatRect, Locator, Page, Route
+    from playwright.sync_api import FloatRect, Locator, Page
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS = (
@@ -46,9 +50,9 @@ _FIND = """(arrows, text) =>
   arrows.findIndex(arrow => arrow.__data__.propertyMap.text === text)"""
 _ROWS = """table => [...table.querySelectorAll('tbody tr')].map(row =>
   [...row.querySelectorAll('td[role=cell]')].map(cell => cell.innerText.trim()))"""
-_DROP = """([name, text]) => {
+_DROP = """([name, bytes]) => {
   const files = new DataTransfer();
-  files.items.add(new File([text], name));
+  files.items.add(new File([new Uint8Array(bytes)], name));
   document.querySelector('[data-testid=editor-Run]').dispatchEvent(
     new DragEvent('drop', {dataTransfer: files, bubbles: true, cancelable: true}));
 }"""
@@ -94,13 +98,80 @@ class BrowserPage:
         """What the connect form proposes."""
         return self.page.get_by_test_id("boltaddress").input_value()
 
-    def drop(self, path: Path) -> str:
-        """Drop a style file onto the window; the style that Browser then says it has."""
-        self.page.evaluate(_DROP, [path.name, path.read_text(encoding="utf-8")])
-        frame = self._frame(":style")
+    def drop(self, path: Path) -> None:
+        """Drop a file onto the window."""
+        self.page.evaluate(_DROP, [path.name, list(path.read_bytes())])
+
+    def style(self, command: str = ":style") -> str:
+        """The style that Browser says it has, in the frame of ``command``."""
+        frame = self._frame(command)
         # Wait for a whole sheet: the frame may come before its text.
         frame.get_by_text("relationship").first.wait_for()
         return frame.get_by_test_id("frameContents").inner_text()
+
+    def answered(self) -> Locator:
+        """The frame on top, once it has an answer."""
+        frame = self.page.get_by_test_id("frame").first
+        frame.get_by_test_id("frame-loaded-contents").wait_for()
+        return frame
+
+    def favourites(self, folder: str) -> list[str]:
+        """Names of the saved queries in a folder, as the drawer lists them."""
+        page = self.page
+        unfold = page.get_by_test_id(f"expandFolder-{folder}")
+        if not unfold.is_visible():
+            page.get_by_test_id("navigationFavorites").click()
+        unfold.click()
+        inside = page.get_by_test_id(f"savedScriptsFolder-{folder}")
+        titles = inside.locator("[data-testid^=scriptTitle-]")
+        titles.first.wait_for()
+        return titles.all_inner_texts()
+
+    def run_favourite(self, name: str) -> None:
+        """Run a saved query from its menu, and wait for a new frame."""
+        page = self.page
+        page.get_by_test_id(f"scriptTitle-{name}").hover()
+        page.get_by_test_id(f"navicon-{name}").click()
+        with self._new_frame():
+            page.get_by_test_id("contextMenuRun").click()
+
+    def heading(self) -> str:
+        """Of the slide that the guide shows."""
+        return self._guide().locator("h3").inner_text()
+
+    def next_slide(self) -> str:
+        """Turn the page; the new heading."""
+        before = self.heading()
+        self.page.get_by_test_id("guideNextSlide").click()
+        self._guide().locator("h3").filter(has_not_text=before).wait_for()
+        return self.heading()
+
+    def click(self, words: str) -> None:
+        """Click these words in the guide."""
+        self._guide().get_by_text(words, exact=True).click()
+
+    def run_slide(self) -> tuple[str, Locator]:
+        """Click the sign in front of the slide's query; the query and its frame with an answer."""
+        query = self._guide().locator("pre.runnable")
+        with self._new_frame():
+            query.locator("i").click()
+        return query.inner_text().strip(), self.answered()
+
+    def ask(self, question: str) -> Locator:
+        """Click the sign in front of a question of the guide's last slide; the answer's frame."""
+        with self._new_frame():
+            self._guide().locator("li a").filter(has_text=question).locator("i").click()
+        return self.answered()
+
+    @contextmanager
+    def _new_frame(self) -> Iterator[None]:
+        frames = self.page.get_by_test_id("frame")
+        before = frames.count()
+        yield
+        frames.nth(before).wait_for()
+
+    def _guide(self) -> Locator:
+        return self.page.get_by_test_id("guidesDrawer")
 
     def run(self, query: str) -> Locator:
         """Put one line into the editor, run it, and return its frame once there is an answer."""
@@ -208,22 +279,61 @@ def demo_server(home: Path) -> Iterator[ServerInfo]:
 
 
 @contextmanager
+def guide_of(home: Path, folder: Path, *arguments: str) -> Iterator[str]:
+    """``engram browser`` as a person runs it: what it opens; Ctrl-C at the end.
+
+    Args:
+        home: of the embedded server. folder: for a file that the "web browser" writes.
+    """
+    opened, program = folder / "opened", folder / "open.sh"
+    program.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}.new && mv {opened}.new {opened}\n')
+    program.chmod(0o700)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("NEO4J_")}
+    ours = {
+        "ENGRAM_HOME": str(home.parent),
+        "ENGRAM_EMBEDDER": "hash",
+        "BROWSER": f"{program} %s",
+    }
+    command = [sys.executable, "-m", "engram_graph", "browser", *arguments]
+    with subprocess.Popen(
+        command, env=kept | ours, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        try:
+            deadline = time.monotonic() + 60
+            while not opened.exists():
+                assert running.poll() is None, running.communicate()
+                assert time.monotonic() < deadline, "nothing was opened"
+                time.sleep(0.1)
+            yield opened.read_text()
+        finally:
+            running.send_signal(signal.SIGINT)
+            out, err = running.communicate(timeout=30)
+    assert running.returncode == 0, err
+    assert (home / "password").read_text().strip() not in out + err
+    opened.unlink()
+
+
+@contextmanager
 def open_browser(
     executable: str,
-    http_url: str,
+    url: str,
     evidence: Path,
     *,
     size: tuple[int, int] = (1400, 900),
     scale: float = 1,
 ) -> Iterator[BrowserPage]:
-    """Neo4j Browser with its connect form, in a fresh profile that talks to loopback only.
+    """Neo4j Browser with its connect form, in a fresh profile.
 
-    When the block fails, a picture of the page is saved as ``evidence`` and the error says so.
+    Whatever the page asks for outside of this machine is refused by its own policy: that is
+    checked in the end. When the block fails, a picture of the page is saved as ``evidence`` and the
+    error says so.
     """
     from playwright.sync_api import sync_playwright
 
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     flags = [*_FLAGS, "--no-sandbox"] if root else list(_FLAGS)
+    outside: list[str] = []
+    refused: list[str] = []
     with tempfile.TemporaryDirectory(prefix="engram-chromium-") as profile, sync_playwright() as p:
         context = p.chromium.launch_persistent_context(
             profile,
@@ -231,20 +341,25 @@ def open_browser(
             args=flags,
             viewport={"width": size[0], "height": size[1]},
             device_scale_factor=scale,
-            timeout=30_000,
+            timeout=60_000,
         )
         try:
             page = context.pages[0]
-            page.set_default_timeout(20_000)
-            page.route(lambda url: not _is_local(url), _abort)
+            page.set_default_timeout(30_000)
+            page.on("request", lambda r: None if _is_local(r.url) else outside.append(r.url))
+            page.on(
+                "requestfailed", lambda r: refused.append(r.url) if r.failure == "csp" else None
+            )
             try:
-                page.goto(http_url)
+                page.goto(url)
                 page.get_by_test_id("connect").wait_for()
                 yield BrowserPage(page)
             except BaseException as error:
                 page.screenshot(path=evidence)
                 error.add_note(f"what the page showed: {evidence}")
                 raise
+            assert outside  # Browser does try: a font service at least
+            assert sorted(outside) == sorted(refused)
         finally:
             context.close()
 
@@ -256,9 +371,4 @@ def _box(locator: Locator) -> FloatRect:
 
 
 def _is_local(url: str) -> bool:
-    """Browser asks a font service for its fonts, and has its own ones too."""
     return urlsplit(url).hostname in (None, "127.0.0.1", "localhost")
-
-
-def _abort(route: Route) -> None:
-    route.abort()

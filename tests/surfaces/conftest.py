@@ -17,6 +17,8 @@ import pytest
 
 import engram_graph
 from engram_graph.cli import app
+from engram_graph.server import ServerInfo
+from tests.surfaces.browser_page import demo_server, find_chromium
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,22 @@ def run_script(server: Any, tmp_path: Path) -> Callable[[Path], str]:
         return done.stdout
 
     return run
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The Chromium to drive; the test is skipped where there is none."""
+    found = find_chromium()
+    if found is None:
+        pytest.skip("no Chromium: none on the PATH, and ENGRAM_CHROMIUM does not name one")
+    return found
+
+
+@pytest.fixture(scope="session")
+def demo_neo4j(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerInfo]:
+    """A Neo4j with Browser that holds the demo, for the tests that look at it in Chromium."""
+    with demo_server(tmp_path_factory.mktemp("browser") / "neo4j") as info:
+        yield info
 
 
 @pytest.fixture

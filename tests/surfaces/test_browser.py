@@ -16,7 +16,7 @@ import pytest
 from engram_graph.browser import style_path
 from engram_graph.server import ServerInfo
 from engram_graph.vocabulary import PREDICATES
-from tests.surfaces.browser_page import BrowserPage, demo_server, find_chromium, open_browser
+from tests.surfaces.browser_page import BrowserPage, open_browser
 
 GRAPH = "MATCH p=(:Entity {namespace:'demo'})-[r]->(:Entity) RETURN p"
 HOMES = (
@@ -46,30 +46,16 @@ def css(colour: str) -> str:
     return f"rgb({', '.join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))})"
 
 
-@pytest.fixture(scope="module")
-def chromium() -> str:
-    found = find_chromium()
-    if found is None:
-        pytest.skip("no Chromium: none on the PATH, and ENGRAM_CHROMIUM does not name one")
-    return found
-
-
-@pytest.fixture(scope="module")
-def server(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerInfo]:
-    with demo_server(tmp_path_factory.mktemp("browser") / "neo4j") as info:
-        yield info
-
-
 @pytest.fixture
-def connected(chromium: str, server: ServerInfo, tmp_path: Path) -> Open:
+def connected(chromium: str, demo_neo4j: ServerInfo, tmp_path: Path) -> Open:
     """Opens Browser and connects as a person does: user, password, Connect."""
 
     @contextmanager
     def connect() -> Iterator[BrowserPage]:
-        assert server.http_url is not None
-        with open_browser(chromium, server.http_url, tmp_path / "page.png") as browser:
-            assert server.bolt_uri.endswith("//" + browser.bolt_address())
-            browser.connect(server.username, server.password)
+        assert demo_neo4j.http_url is not None
+        with open_browser(chromium, demo_neo4j.http_url, tmp_path / "page.png") as browser:
+            assert demo_neo4j.bolt_uri.endswith("//" + browser.bolt_address())
+            browser.connect(demo_neo4j.username, demo_neo4j.password)
             yield browser
 
     return connect
@@ -94,7 +80,8 @@ def test_graph_shows_names_and_coloured_relations(connected: Open) -> None:
         assert {"LIVES_IN", "WORKS_AT", "BORN_IN", "HOBBY", "PLANS"} <= set(plain.legend)
         assert len({colour for _, colour in plain.edges}) == 1  # Browser's own: all grey
 
-        assert "relationship.LIVES_IN" in browser.drop(style_path())
+        browser.drop(style_path())
+        assert "relationship.LIVES_IN" in browser.style()
         frame = browser.run(f"{GRAPH} // in colour")
         drawn = browser.drawing(frame)
         assert {"Maya", "Jonas", "Lisbon", "Porto", "Bremen"} <= set(drawn.names)
