@@ -170,6 +170,15 @@ class BrowserPage:
         yield
         frames.nth(before).wait_for()
 
+    def style_address(self) -> str:
+        """Where the guide's link to the style points."""
+        return (self._guide().locator("[data-exec^=style]").get_attribute("data-exec") or "")[6:]
+
+    def close_guide(self) -> None:
+        """Fold the guide away."""
+        self.page.get_by_test_id("navigationGuides").click()
+        self._guide().wait_for(state="hidden")
+
     def _guide(self) -> Locator:
         return self.page.get_by_test_id("guidesDrawer")
 

@@ -262,9 +262,10 @@ def test_somebody_new_finds_out(guided: Open) -> None:
     """By the guide alone: where Maya lived in March, why that home was closed, and by what."""
     with guided() as browser:
         assert browser.heading() == "What a memory knows about Maya"
+        address = browser.style_address()
+        assert re.fullmatch(r"http://localhost:\d+/style\.grass", address)
         browser.click("load the style")
-        command = f":style http://localhost:{_port(browser)}/style.grass"
-        assert "relationship.LIVES_IN" in browser.style(command)
+        assert "relationship.LIVES_IN" in browser.style(f":style {address}")
 
         assert browser.next_slide() == "People, things, and what is true of them"
         _, frame = browser.run_slide()
@@ -366,9 +367,3 @@ def test_a_hostile_name_stays_a_name(
         browser.next_slide()
         _, rows = browser.table(browser.run_slide()[1])
         assert rows[0][0] == '"Bonn"'
-
-
-def _port(browser: BrowserPage) -> int:
-    """Of the guide that Browser was opened with."""
-    (address,) = parse_qs(urlsplit(browser.page.url).query)["arg"]
-    return urlsplit(address).port or 0
