@@ -146,8 +146,8 @@ def _show(run: Run, found: WhatIf) -> None:
         )
     rules = _rules(found.preset, found.numbers)
     run.out.line(
-        f"{counted(found.drafts, 'draft')} decided again by {rules}; "
-        f"{_otherwise(found)} otherwise, {counted(len(found.unanswered), 'question')} not in the log"
+        f"{counted(found.drafts, 'draft')} decided again by {rules}; {_otherwise(found)} "
+        f"otherwise, {counted(len(found.unanswered), 'question')} not in the log"
     )
     if found.requests:
         cost = "unknown" if found.cost_usd is None else f"${found.cost_usd:.6f}"
