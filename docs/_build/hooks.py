@@ -13,23 +13,26 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
 
-_PAGES = {"README.md": "index.md", "cypher/README.md": "queries.md"}
+PAGES = {
+    "README.md": "index.md",
+    "cypher/README.md": "queries.md",
+    "schemas/README.md": "schemas.md",
+}
 """Where a page lies in the repository, and in the site."""
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)")
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add them; nothing is written into the repository."""
-    outside = {source: target for source, target in _PAGES.items()}
-    outside |= {f"schemas/{path.name}": f"schemas/{path.name}" for path in _schemas()}
-    for source, target in outside.items():
+    schemas = {f"schemas/{path.name}": f"schemas/{path.name}" for path in _schemas()}
+    for source, target in (PAGES | schemas).items():
         files.append(File.generated(config, target, abs_src_path=str(ROOT / source)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Links are written as they lead in the repository; here they lead to the same in the site."""
-    home = {target: source for source, target in _PAGES.items()}
+    home = {target: source for source, target in PAGES.items()}
     source = Path(home.get(page.file.src_uri, f"docs/{page.file.src_uri}"))
 
     def led(link: re.Match[str]) -> str:
@@ -37,7 +40,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         if not target.is_relative_to(ROOT):
             return link[1]
         path = target.relative_to(ROOT).as_posix()
-        return _PAGES.get(path, path.removeprefix("docs/"))
+        return PAGES.get(path, path.removeprefix("docs/"))
 
     return _LINK.sub(led, markdown)
 

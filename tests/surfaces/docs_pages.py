@@ -38,14 +38,13 @@ import typer
 from markdown_it import MarkdownIt
 
 import engram_graph
+from docs._build import hooks
 from engram_graph.cli import app
 
 ROOT = Path(engram_graph.__file__).parents[1]
 GENERATED = {ROOT / "docs" / name for name in ("cli.md", "settings.md")}
 """Made from the code; a test compares them with it."""
-PAGES = sorted(
-    {ROOT / "README.md", ROOT / "cypher" / "README.md", *(ROOT / "docs").glob("*.md")} - GENERATED
-)
+PAGES = sorted({*(ROOT / "docs").glob("*.md"), *(ROOT / name for name in hooks.PAGES)} - GENERATED)
 REASONS = (
     "installs",
     "starts or stops a server",
