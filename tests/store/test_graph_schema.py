@@ -167,7 +167,11 @@ def test_a_database_with_every_record_is_as_described(
     often: dict[tuple[str, str], int] = defaultdict(int)
     for row in held:
         label, name = row["labels"][0], row["name"]
-        told = NODES[label].properties.get(name) or NODES[row["was"]].properties[name]
+        described_as = NODES[label].properties | (
+            NODES[row["was"]].properties if row["was"] else {}
+        )
+        assert name in described_as, (label, name)
+        told = described_as[name]
         assert plain(row["types"]) <= {told.type}, (label, name)
         often[label, name] += row["held"]
         seen[label].add(name)

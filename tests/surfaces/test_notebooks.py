@@ -55,7 +55,7 @@ def run(
         for cell in notebook.cells:
             cell.source = _BOUND.sub(f"NAMESPACE = {namespace!r}", cell.source)
         client = NotebookClient(
-            notebook, timeout=120, resources={"metadata": {"path": str(FOLDER)}}
+            notebook, timeout=300, resources={"metadata": {"path": str(FOLDER)}}
         )
         environment = os.environ | {
             "NEO4J_URI": server.uri,
