@@ -214,6 +214,7 @@ class Reader:
         return text.replace(f"{self._prefix}-", "")
 
     def _compare(self, shown: str, printed: str) -> None:
+        assert shown.strip() != "…", "nothing is shown"
         assert shows(shown, printed), f"shown:\n{shown}\nprinted:\n{printed}"
 
     def _python(self, block: Block) -> str:

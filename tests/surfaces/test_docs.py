@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from docs_pages import GENERATED, PAGES, REASONS, ROOT, Reader, blocks, shows
 
 import engram_graph
 from docs._build import reference
+from engram_graph.rules.method import PRESETS
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SCREENS = 110  # lines of the README
@@ -91,6 +93,7 @@ def test_hardly_any_block_is_left_unrun() -> None:
     [
         ("```python\nprint(1)\n```\n```text\n2\n```", "printed:\n1"),
         ("```text\n2\n```", "nothing before it"),
+        ("```python\nprint(1)\n```\n```text\n…\n```", "nothing is shown"),
         ("```bash\nengram facts -n demo --no-such-option\n```", "--no-such-option"),
         ("```bash\nrm -r x\n```", "not run here"),
         ("```console\n$ engram facts -n demo --subject Jonas\n```", "printed"),
@@ -141,11 +144,14 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert homes <= set(listed)
 
 
-def test_every_preset_and_setting_is_explained() -> None:
-    from engram_graph.rules.method import PRESETS
-
+def test_every_preset_and_extra_is_explained() -> None:
     deciding = (ROOT / "docs" / "deciding.md").read_text(encoding="utf-8")
     assert {name for name in PRESETS if f"| `{name}` |" not in deciding} == set()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    table = (ROOT / "docs" / "start.md").read_text(encoding="utf-8").partition("| extra |")[2]
+    rows = [row.split("|")[1] for row in table.partition("\n\n")[0].splitlines()[2:]]
+    told = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert told == set(project["optional-dependencies"])
 
 
 def test_readme_stays_short_and_tells_how_to_test() -> None:

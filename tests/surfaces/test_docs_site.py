@@ -64,6 +64,8 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     assert {address for address in loaded if re.match(r"(\w+:)?//", address)} == set()
     styles = [path.read_text(encoding="utf-8") for path in site.rglob("*.css")]
     assert not any(re.search(r"url\(['\"]?(https?:)?//|@import", style) for style in styles)
+    pages = [page.read_text(encoding="utf-8") for page in site.glob("*.html")]
+    assert not any('class="mermaid"' in page for page in pages)  # its script would be fetched
 
 
 def test_links_between_pages_lead_somewhere(site: Path) -> None:
