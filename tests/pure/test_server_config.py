@@ -70,6 +70,10 @@ def test_conf_listens_on_loopback_and_sends_nothing_out() -> None:
         "server.http.x_forward.enabled",
     ):
         assert conf[name] == "false"
+    assert conf["browser.remote_content_hostname_whitelist"] == "localhost"
+    policy = conf["dbms.security.http_static_content_security_policy_header"]
+    hosts = {part.rpartition("//")[2] for part in policy.split() if "." in part or "//" in part}
+    assert hosts == {"localhost:*", "127.0.0.1:*"}
 
 
 def test_conf_without_http() -> None:

@@ -163,6 +163,12 @@ class BrowserPage:
             self._guide().locator("li a").filter(has_text=question).locator("i").click()
         return self.answered()
 
+    def all_set(self, number: int) -> None:
+        """Wait until the script on top has set so many parameters."""
+        frame = self.page.get_by_test_id("frame").first
+        done = frame.locator("[data-testid=multi-statement-list-icon][title='Status: success']")
+        done.nth(number - 1).wait_for()
+
     @contextmanager
     def _new_frame(self) -> Iterator[None]:
         frames = self.page.get_by_test_id("frame")

@@ -25,9 +25,11 @@ def main() -> None:
     chromium = find_chromium()
     if chromium is None:
         raise SystemExit("no Chromium: none on the PATH, and ENGRAM_CHROMIUM does not name one")
-    with tempfile.TemporaryDirectory(prefix="engram-picture-") as folder:
-        with demo_server(Path(folder) / "neo4j") as info:
-            pictures(chromium, info, Path(folder))
+    with (
+        tempfile.TemporaryDirectory(prefix="engram-picture-") as folder,
+        demo_server(Path(folder) / "neo4j") as info,
+    ):
+        pictures(chromium, info, Path(folder))
 
 
 def pictures(chromium: str, info: ServerInfo, folder: Path) -> None:

@@ -36,6 +36,7 @@ Engram = Callable[..., Any]
 Open = Callable[..., AbstractContextManager[BrowserPage]]
 HOSTILE = "O'Neil \\ onload=\"x\" <img src=x onerror='window.hacked=1'>'}) DETACH DELETE n //"
 NUMBER = len(analyst.library())
+PARAMETERS = {each.name for query in analyst.library().values() for each in query.params}
 
 
 def table(tour: Tour, answers: Any) -> dict[str, list[dict[str, Any]]]:
@@ -162,8 +163,7 @@ def test_saved_queries_are_the_library_and_the_guide(maya: Engram, tmp_path: Pat
     assert all(text.startswith(f"// {n:02} ") for n, text in enumerate(texts.values(), 1))
     assert "// 05 Why was “Ann lives in Bonn” closed?\nMATCH" in texts["engram guide/05.cypher"]
     set_ = [line.removeprefix(":param ").partition(" => ")[0] for line in script[1:]]
-    used = {each.name for query in analyst.library().values() for each in query.params}
-    assert sorted(set_) == sorted(used)
+    assert sorted(set_) == sorted(PARAMETERS)
     assert ":param subject => 'Ann';" in script
 
 
@@ -317,7 +317,7 @@ def test_somebody_new_finds_out(guided: Open) -> None:
 
         assert browser.next_slide() == "More questions"
         browser.click("set all of them")
-        browser.page.get_by_text(":param verdict").first.wait_for()
+        browser.all_set(len(PARAMETERS))
         headings, rows = browser.table(browser.ask("Why were facts about somebody closed"))
         assert headings[:2] == ["fact", "valid_until"]
         assert rows[0][0] == '"Maya lives in Lisbon"'
@@ -345,7 +345,7 @@ def test_saved_queries_come_in(
         assert kept[1] == "02 What was true in March 2024?"
         # As a person runs one: the parameters once, then the query.
         browser.run_favourite(saved.PARAMETERS[3:])
-        browser.page.get_by_text(":param verdict").first.wait_for()
+        browser.all_set(len(PARAMETERS))
         browser.run_favourite("Which entities do most facts touch?")
         headings, rows = browser.table(browser.answered())
         assert headings[:2] == ["entity", "facts"]
