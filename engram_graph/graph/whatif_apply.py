@@ -7,11 +7,12 @@ back is exact; it goes for good with the next step, and with anything that is fo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from engram_graph.errors import ConflictError, NotFoundError
+from engram_graph.errors import ConflictError, NotFoundError, StoreError
 from engram_graph.graph import records
 from engram_graph.graph.driver import Graph, Row, Tx
 from engram_graph.graph.places import PROPERTY, named
@@ -20,6 +21,10 @@ from engram_graph.rules.replay_adopt import Adoption
 from engram_graph.rules.text import namespace_key
 
 _AGAIN = "engram whatif --preset NAME --apply"
+_TOO_LARGE = (
+    "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
+    "Neo.TransientError.General.OutOfMemoryError",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ async def apply(
 
     Raises:
         ConflictError: the namespace has changed since, or somebody is writing; nothing was done.
+        StoreError: it is too large for one transaction of the server; nothing was done.
     """
     whole = {"namespace": namespace}
     both = whole | {"replayed": replayed}
@@ -91,7 +97,8 @@ async def apply(
             raise _changed(namespace)  # somebody wrote about what is not locked: new entities
         await tx.run(query["end_replay"], state=json.dumps(after), **whole)
 
-    await graph.transact("apply_replay", work)
+    async with _within_memory():
+        await graph.transact("apply_replay", work)
 
 
 async def _adopt(tx: Tx, both: Mapping[str, str], adoption: Adoption) -> None:
@@ -114,6 +121,7 @@ async def take_back(graph: Graph, namespace: str) -> Step:
 
     Raises:
         NotFoundError: there is none. ConflictError: the namespace has changed since.
+        StoreError: it is too large for one transaction of the server.
     """
     scope = {"namespace": namespace}
 
@@ -158,7 +166,22 @@ async def take_back(graph: Graph, namespace: str) -> Step:
             links=step["links"],
         )
 
-    return await graph.transact("take_back_replay", work)
+    async with _within_memory():
+        return await graph.transact("take_back_replay", work)
+
+
+@asynccontextmanager
+async def _within_memory() -> AsyncIterator[None]:
+    """One transaction holds the whole namespace: the server may not allow that much."""
+    try:
+        yield
+    except StoreError as error:
+        if getattr(error.__cause__, "code", None) not in _TOO_LARGE:
+            raise
+        raise StoreError(
+            "the namespace is too large for one transaction of this server; nothing was done",
+            hint="Give the server a larger heap, or raise dbms.memory.transaction.total.max.",
+        ) from error
 
 
 async def left(graph: Graph, prefix: str) -> list[str]:

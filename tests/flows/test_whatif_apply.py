@@ -14,10 +14,11 @@ import anyio
 import pytest
 from canonical import canonical, exact
 from flow_fakes import ScriptedDecider, ScriptedExtractor, draft
+from neo4j.exceptions import Neo4jError
 from replays import a_life, differences
 
 from engram_graph import clock, demo
-from engram_graph.errors import ConflictError, InputError, NotFoundError
+from engram_graph.errors import ConflictError, InputError, NotFoundError, StoreError
 from engram_graph.flows import whatif as flow
 from engram_graph.flows import whatif_apply
 from engram_graph.graph import whatif_apply as store
@@ -473,6 +474,28 @@ async def test_vectors_made_anew_do_not_fit(
     monkeypatch.setattr(store, "_vectors", lambda _: "embedding_2 another")
     with pytest.raises(ConflictError, match="vectors were made anew"):
         await memory.take_back()
+
+
+async def test_too_large_for_one_transaction(
+    make_memory: Make, snapshots: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = make_memory(decider=ScriptedDecider(UPDATE))
+    await moved(memory)
+    before = await snapshots(memory).take()
+    real = Tx.run
+
+    async def run(self: Tx, query: Any, **params: Any) -> Any:
+        if query.name == "adopt_facts":
+            code = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
+            raise Neo4jError._hydrate_neo4j(code=code, message="memory pool out of memory")
+        return await real(self, query, **params)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Tx, "run", run)
+        with pytest.raises(StoreError, match="too large") as caught:
+            await memory.whatif(numbers={"close_below": 0.01}, apply=True)
+    assert "heap" in caught.value.hint
+    assert await snapshots(memory).take() == before
 
 
 async def test_what_a_killed_replay_left_is_swept(
