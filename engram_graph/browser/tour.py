@@ -100,7 +100,7 @@ def _moments(fact: Fact) -> tuple[datetime, datetime, datetime]:
     ended = min(fact.valid_until, _LATEST)
     middle = begun + (ended - begun) / 2
     day = _day(middle)
-    as_of = day if day > begun else middle
+    as_of = day if day >= begun else middle
     return as_of, as_of, _day(ended + _AROUND)
 
 

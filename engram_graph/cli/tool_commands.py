@@ -272,7 +272,7 @@ def _show_where(
 
     run.out.line()
     run.out.line(Text("Look at the graph", style="bold"))
-    run.out.line(f"{url}   (`engram browser` opens it and says what to log in with)")
+    run.out.line(f"{url}   (`engram browser` opens it with a guide)")
     for what, query in queries:
         run.out.line()
         run.out.line(f"// {what}")

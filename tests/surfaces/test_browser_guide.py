@@ -126,10 +126,31 @@ async def test_a_guide_of_ones_own(memory: Any, answers: Any) -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("until", ["2024-03-01T00:00:01Z", "9999-12-31"])
+async def test_the_guide_follows_a_decision(memory: Any, answers: Any) -> None:
+    """Not an end that was given with the fact, which is earlier here."""
+    await memory.remember(
+        "Ann", "lives_in", "Aden", valid_from="2010-01-01", valid_until="2015-01-01"
+    )
+    await memory.remember("Ann", "lives_in", "Bonn", valid_from="2020-01-01")
+    await memory.remember("Ann", "lives_in", "Cork", valid_from="2021-01-01")
+    tour = await plan(memory)
+    assert tour is not None
+    assert tour.ended is not None
+    assert tour.ended.object == "Bonn"
+    found = table(tour, answers)
+    assert [row["value"] for row in found["What was true in July 2020?"]] == ["Bonn"]
+    assert [row["because_of"] for row in found["Why was “Ann lives in Bonn” closed?"]] == [
+        "Ann lives in Cork"
+    ]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("until", ["2024-03-01T12:00:01Z", "9999-12-31"])
 async def test_moments_lie_within_the_fact(memory: Any, answers: Any, until: str) -> None:
     """Also of a fact that held for a second, and of one that ends at the last of all dates."""
-    await memory.remember("Ann", "owns", "a kite", valid_from="2024-03-01", valid_until=until)
+    await memory.remember(
+        "Ann", "owns", "a kite", valid_from="2024-03-01T12:00:00Z", valid_until=until
+    )
     tour = await plan(memory)
     assert tour is not None
     assert tour.since <= tour.as_of < tour.until
