@@ -19,7 +19,6 @@ from engram_graph.models.facts import Fact
 from engram_graph.pictures import interactive
 from engram_graph.pictures.view import View
 from engram_graph.vocabulary import PREDICATES
-from tests.surfaces.browser_page import find_chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -46,14 +45,6 @@ class Opened:
     page: Page
     requests: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> str:
-    found = find_chromium()
-    if found is None:
-        pytest.skip("no Chromium: none on the PATH, and ENGRAM_CHROMIUM does not name one")
-    return found
 
 
 @contextmanager
