@@ -64,7 +64,9 @@ class _Teller:
         """Every step, worded."""
         steps: list[tuple[datetime, int, Step]] = []
         steps += [(step.at, _TOLD, step) for step in self._tellings()]
-        steps += [(step.at, _ASKED, step) for step in map(self._questions, self._behind.requests)]
+        asked = map(self._questions, self._behind.requests)
+        # A later fact's second request may hold nothing that bears on this one.
+        steps += [(step.at, _ASKED, step) for step in asked if step.questions or step.error]
         for decision in self._behind.decisions:
             if decision.question == ask.SAME_FACT and decision.outcome == Outcome.KEPT:
                 continue  # compared with every fact of its group, and nothing came of it

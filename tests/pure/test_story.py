@@ -308,6 +308,7 @@ def test_the_arithmetic_of_a_story_gives_the_stored_belief(
                 refused = step.outcome not in (Outcome.APPLIED,)
                 assert [gate.passed for gate in step.gates].count(False) == refused
                 assert all(gate.passed for gate in step.gates[:-1])
+        assert all(step.questions or step.error for step in found.story if step.kind == "questions")
         assert Explanation.model_validate_json(found.model_dump_json()).story == found.story
         assert "None" not in found.text
 
