@@ -9,7 +9,7 @@ holds what ``engram demo`` writes, ``friends`` is empty.
 ``console`` ``$ engram …`` runs, and prints what stands below it
 ``text``    what the block before printed
 ``cypher``  runs, and finds something; its rows are what a ``text`` block right behind it shows
-``json``    parsed; so is ``toml``
+``json``    parsed
 ==========  ====================================================================================
 
 ``…`` in what is shown stands for anything. A comment right in front of a block, invisible on the
@@ -57,7 +57,7 @@ REASONS = (
 
 _MARK = re.compile(r"<!-- (not run|file|output of): (.+) -->\s*")
 _NAMESPACE = re.compile(r"(?<!engram )(?<![\w.])(demo|friends)(?![\w.])")
-_KNOWN_PROGRAMS = {"docker", "export", "mkdocs", "pip", "python", "python3", "source"}
+_KNOWN_PROGRAMS = {"docker", "export", "pip", "python", "python3", "source"}
 
 
 @dataclass(frozen=True)
@@ -202,8 +202,6 @@ class Reader:
             case "json":
                 for line in block.text.splitlines() if kind == "file" else [block.text]:
                     json.loads(line)
-            case "toml":
-                tomllib.loads(block.text)
             case other:
                 raise AssertionError(f"nobody knows what to do with {other!r}")
 
