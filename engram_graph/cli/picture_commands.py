@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engram_graph.cli.files import target, write
 from engram_graph.cli.output import counted
 from engram_graph.cli.run import Run, command
-from engram_graph.errors import InputError
 
 if TYPE_CHECKING:
     from engram_graph.pictures.view import View
@@ -50,8 +50,7 @@ async def graph(
     An .html file opens without a network: a slider moves through valid time, and a click on a fact
     tells its story. An .svg or .png shows one moment.
     """
-    path, kind = _target(out, _FORMATS)
-    _free(path, overwrite)
+    path, kind = target(out, _FORMATS, overwrite=overwrite)
     from engram_graph.pictures import interactive, parts, plot, view
 
     parts.need("jinja2", "mpld3.urls") if kind == "html" else parts.need("matplotlib.figure")
@@ -73,7 +72,7 @@ async def graph(
         if kind == "html"
         else plot.draw(seen, "svg" if kind == "svg" else "png")
     )
-    _write(path, content, overwrite)
+    write(path, content, overwrite)
     _tell(run, path, seen)
 
 
@@ -83,41 +82,16 @@ async def report(
     overwrite: _Overwrite = False,
 ) -> None:
     """Write one HTML page: facts, chains, belief over time, decisions, cost."""
-    path, _ = _target(out, ("html",))
-    _free(path, overwrite)
+    path, _ = target(out, ("html",), overwrite=overwrite)
     from engram_graph.pictures import report as pages
 
     async with run.memory() as memory:
         told = await pages.collect(memory)
-    _write(path, pages.render(told).encode("utf-8"), overwrite)
+    write(path, pages.render(told).encode("utf-8"), overwrite)
     if run.json:
         run.out.data({"path": str(path), "facts": told.stats.facts})
     else:
         run.out.line(f"{counted(told.stats.facts, 'fact')}, {path}")
-
-
-def _target(out: str, formats: tuple[str, ...]) -> tuple[Path, str]:
-    """The file, and what kind it is by its ending."""
-    path = Path(out)
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in formats:
-        wanted = " or ".join(f".{each}" for each in formats)
-        raise InputError(f"cannot write {path.name!r}", hint=f"Name a {wanted} file.", field="out")
-    return path, kind
-
-
-def _free(path: Path, overwrite: bool) -> None:
-    """Refused before the work, not after it."""
-    from engram_graph.formats.whole_file import refuse
-
-    refuse(path, overwrite)
-
-
-def _write(path: Path, content: bytes, overwrite: bool) -> None:
-    from engram_graph.formats.whole_file import whole_file
-
-    with whole_file(path, overwrite=overwrite) as stream:
-        stream.write(content)
 
 
 def _tell(run: Run, path: Path, seen: View) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from engram_graph.cli.confirm import confirmed
+from engram_graph.cli.files import target, write
 from engram_graph.cli.output import counted
 from engram_graph.cli.run import FAILED, OK, Run, command
 from engram_graph.errors import InputError
@@ -45,6 +47,10 @@ async def whatif(
     take_back: Annotated[
         bool, typer.Option("--take-back", help="Undo the last one that was applied.")
     ] = False,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw what differs, as .svg or .png.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
 ) -> int:
     """Decide a namespace again under other rules and show what would differ.
 
@@ -52,8 +58,13 @@ async def whatif(
     taken as they were. Nothing is changed without --apply, and that can be taken back.
     """
     if take_back:
-        return await _take_back(run, alone=not (preset or set_ or ask or apply))
+        return await _take_back(run, alone=not (preset or set_ or ask or apply or out))
     numbers = _numbers(set_ or [])
+    picture = target(out, ("svg", "png"), overwrite=overwrite) if out else None
+    if picture:
+        from engram_graph.pictures.parts import need
+
+        need("matplotlib.figure")
     with ExitStack() as bars:
         progress = bars.enter_context(run.out.bar("Deciding again"))
 
@@ -71,6 +82,8 @@ async def whatif(
                 apply=decide if apply else False,
                 progress=progress,
             )
+    if picture:
+        _draw(found, *picture, overwrite=overwrite)
     if run.json:
         run.out.data(found)
     elif found.same or not apply:
@@ -81,6 +94,12 @@ async def whatif(
     if not run.json:
         run.out.note(_APPLIED if found.applied else "Nothing was changed.")
     return OK
+
+
+def _draw(found: WhatIf, path: Path, kind: str, *, overwrite: bool) -> None:
+    from engram_graph.pictures import whatif as pictures
+
+    write(path, pictures.draw(found, "svg" if kind == "svg" else "png"), overwrite)
 
 
 async def _take_back(run: Run, *, alone: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from engram_graph.pictures.colours import colour_of
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 Format = Literal["svg", "png"]
 _INCH = 96.0  # pixels of the layout
-_POINT = 72.0 / _INCH
+POINT = 72.0 / _INCH
+"""Of a pixel."""
 _DPI = 160
 _FADED = 0.3
 _HEAD, _FOOT = 52.0, 26.0  # room for the title; for each row of the legend
@@ -36,10 +38,6 @@ def draw(view: View, kind: Format) -> bytes:
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    need("matplotlib.figure")
-    from matplotlib import font_manager, style
-    from matplotlib.figure import Figure
-
     facts = [fact for fact in view.facts if view.state(fact) != "coming"]
     layout = place(facts)
     entries = legend(facts)
@@ -47,6 +45,25 @@ def draw(view: View, kind: Format) -> bytes:
     columns = max(1, int((width - 20) // _CELL))
     foot = _FOOT * -(-len(entries) // columns) + 14
     height = max(layout.height, 80.0) + _HEAD + foot
+
+    def paint(axes: Axes) -> None:
+        _title(axes, view, len(facts))
+        _graph(axes, view, layout, (width - layout.width) / 2, _HEAD)
+        _keys(axes, entries, columns, height - foot + 10)
+
+    return painted(paint, width, height, kind)
+
+
+def painted(paint: Callable[[Axes], None], width: float, height: float, kind: Format) -> bytes:
+    """A picture of ``width`` and ``height`` pixels; y counts from the top.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    need("matplotlib.figure")
+    from matplotlib import font_manager, style
+    from matplotlib.figure import Figure
+
     installed = set(font_manager.get_font_names())
     fonts = [name for name in _FONTS if name in installed]
     with style.context(["default", _STYLE | {"font.family": fonts}]), warnings.catch_warnings():
@@ -57,9 +74,7 @@ def draw(view: View, kind: Format) -> bytes:
         axes.set_axis_off()
         axes.set_xlim(0, width)
         axes.set_ylim(height, 0)
-        _title(axes, view, len(facts))
-        _graph(axes, view, layout, (width - layout.width) / 2, _HEAD)
-        _keys(axes, entries, columns, height - foot + 10)
+        paint(axes)
         out = io.BytesIO()
         nothing = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
         figure.savefig(out, format=kind, dpi=_DPI, facecolor="white", metadata=nothing)
@@ -82,9 +97,9 @@ def heading(view: View) -> str:
 
 def _title(axes: Axes, view: View, shown: int) -> None:
     name = one_line(view.namespace)
-    axes.text(14, 22, name, fontsize=15 * _POINT, fontweight="bold", va="center", color="#13263B")
+    axes.text(14, 22, name, fontsize=15 * POINT, fontweight="bold", va="center", color="#13263B")
     words = heading(view) if shown else f"no facts {heading(view).partition(':')[0]}"
-    axes.text(14, 42, words, fontsize=11.5 * _POINT, va="center", color="#5B6573")
+    axes.text(14, 42, words, fontsize=11.5 * POINT, va="center", color="#5B6573")
 
 
 def _graph(axes: Axes, view: View, layout: Layout, left: float, top: float) -> None:
@@ -155,7 +170,7 @@ def _caption(
         x,
         y,
         box.label,
-        fontsize=size * _POINT,
+        fontsize=size * POINT,
         color=colour,
         alpha=0.55 if faded and not name else 1.0,
         ha="center",
@@ -177,4 +192,4 @@ def _keys(axes: Axes, entries: list[tuple[str, str, bool]], columns: int, top: f
             linestyle=dashes,
             alpha=0.5 if ended else 1.0,
         )
-        axes.text(x + 34, y, words, fontsize=11 * _POINT, va="center_baseline", color="#333B46")
+        axes.text(x + 34, y, words, fontsize=11 * POINT, va="center_baseline", color="#333B46")

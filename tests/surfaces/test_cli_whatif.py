@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,3 +92,19 @@ def test_without_a_question(maya: Engram, moved: str) -> None:
 def test_what_does_not_go_together(maya: Engram) -> None:
     assert maya("whatif", "--take-back", "--preset", "v3").code == 2
     assert maya("whatif", "--ask", "--apply", "--yes").code == 2
+
+
+def test_a_picture_of_it(maya: Engram, moved: str, tmp_path: Path) -> None:
+    svg, png = tmp_path / "diff.svg", tmp_path / "diff.png"
+    for path in (svg, png):
+        assert maya("whatif", "--set", "close_below=0.01", "--out", str(path)).code == 0
+    drawn = svg.read_text("utf-8")
+    texts = [": what if default, close_below=0.01", "facts that would stand otherwise: 1"]
+    for text in (*texts, "as stored", "reopened", "Maya lives in Porto"):
+        assert text in drawn
+    assert "left out" not in drawn  # a key for what is there only
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert maya("whatif", "--out", str(svg)).code == 2  # it is there
+    assert maya("whatif", "--out", str(svg), "--overwrite").code == 0
+    assert "facts that would stand otherwise: 0" in svg.read_text("utf-8")
+    assert maya("whatif", "--out", str(tmp_path / "diff.pdf")).code == 2
