@@ -425,6 +425,24 @@ async def test_what_is_forgotten_is_kept_nowhere(
         await memory.take_back()
 
 
+async def test_a_secret_found_later_is_kept_nowhere(
+    make_memory: Make, graph: Graph, namespace: str
+) -> None:
+    """A fact that was stored while the decider was down turns out to hold a credential."""
+    secret = {"sensitivity": [{"fact": "heron", "p": {"credentials": 0.9, "none": 0.1}}]}
+    decider = ScriptedDecider(UPDATE | secret)
+    memory = make_memory(decider=decider)
+    await moved(memory)
+    decider.down = None
+    await memory.remember("mill", "related_to", "blue heron", text="The mill: blue heron")
+    decider.down = frozenset()
+    assert (await memory.whatif(numbers={"close_below": 0.01}, apply=True)).applied
+    assert await traces(graph, namespace, "heron") != []
+    await memory.resume()
+    assert await traces(graph, namespace, "heron") == []
+    assert await kept(graph, namespace) == 0
+
+
 async def test_only_counting_what_would_go_keeps_it(make_memory: Make) -> None:
     memory = make_memory(decider=ScriptedDecider(UPDATE))
     old, _ = await moved(memory)
