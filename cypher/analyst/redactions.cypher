@@ -14,14 +14,21 @@
 //   message: its text, as stored.
 //   by_decider: facts of it that only the decider recognised as a secret.
 CYPHER 25
-MATCH (m:Message)
-WHERE m.namespace = $namespace AND m.status IS NOT NULL
+CALL () {
+  MATCH (m:Message)
+  WHERE m.namespace = $namespace AND m.status IS NOT NULL AND m.text CONTAINS '(redacted)'
+  RETURN m
+UNION
+  MATCH (d:Decision)
+  WHERE d.namespace = $namespace AND d.decided_at IS NOT NULL AND d.outcome = 'redacted'
+  MATCH (d)-[:ABOUT]->(:Fact)-[:STATED_IN]->(m:Message)
+  RETURN m
+}
 WITH m, size(split(m.text, '(redacted)')) - 1 AS places, COUNT {
   MATCH (m)<-[:STATED_IN]-(f:Fact)<-[:ABOUT]-(d:Decision)
   WHERE d.outcome = 'redacted'
   RETURN DISTINCT f
 } AS by_decider
-WHERE places > 0 OR by_decider > 0
 RETURN m.said_at AS said_at, m.speaker AS speaker, m.source_id AS source_id, places,
   m.text AS message, by_decider
 ORDER BY said_at, m.recorded_at

@@ -17,7 +17,7 @@
 CYPHER 25
 MATCH (f:Fact)
 WHERE f.namespace = $namespace AND f.predicate IS NOT NULL AND f.open
-  AND COUNT { (f)-[:STATED_IN]->(:Message) } = 1
+  AND COUNT { (f)-[:STATED_IN]->() } = 1
 MATCH (f)-[:STATED_IN]->(m:Message)
 WHERE $speaker IS NULL OR m.speaker = $speaker
 WITH f, m ORDER BY m.said_at, f.recorded_at, f.id LIMIT $limit
