@@ -219,14 +219,6 @@ CALL (d, row) {
   CREATE (d)-[:FROM]->(q)
 }
 
-// name: name_preset
-// Under which rules calls were used.
-CYPHER 25
-UNWIND $ids AS id
-MATCH (q:Request {id: id})
-WHERE q.namespace = $namespace
-SET q.preset = $preset
-
 // name: put_labels
 // Labels on the facts and decisions that they are about.
 CYPHER 25

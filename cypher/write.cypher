@@ -50,7 +50,7 @@ RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS messag
     AS vectors
 
 // name: candidates
-// G(f): the nearest facts still valid or closed by belief; facts with the same subject and predicate
+// G(f): the nearest facts still valid or closed by belief, or $near_ids where a log tells them; facts with the same subject and predicate
 // still valid (of a one-valued relation also superseded ones, and always those that start next to
 // the new one: a late arrival may cut them); facts naming a shared rare entity; what the same message
 // stated before; and twins, facts of any state with the same triple. Speakers are who stated a fact
@@ -59,10 +59,18 @@ RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS messag
 CYPHER 25
 OPTIONAL MATCH (s:Entity {namespace: $namespace, key: $subject_key})
 CALL (s) {
+  WITH $near_ids AS known
+  FILTER known IS NULL
   MATCH (f:Fact)
   SEARCH f IN (VECTOR INDEX fact_vector FOR $embedding
     WHERE f.namespace = $namespace AND f.candidate = true LIMIT $near)
   SCORE AS score
+  RETURN f, score, 'near' AS how
+UNION ALL
+  UNWIND coalesce($near_ids, []) AS id
+  MATCH (f:Fact {id: id})
+  WHERE f.namespace = $namespace AND f.candidate
+  WITH f, coalesce(vector.similarity.cosine(f.embedding, $embedding), 0.0) AS score
   RETURN f, score, 'near' AS how
 UNION ALL
   MATCH (s)-[r:$any([$type, 'NEGATED'])]->()

@@ -13,7 +13,7 @@
 //
 // Columns:
 //   question, question_version: what was asked, and the version of its wording.
-//   backend, model, preset: who answered, and under which rules it was used.
+//   backend, model, preset: who answered, and the rules under which it was asked.
 //   answer, p: the likeliest answer and its probability.
 //   probabilities: of the answers that moved belief, both phrasings.
 //   outcome: what came of it.

@@ -136,7 +136,12 @@ async def _with_decided_relation(runtime: Runtime, s: Situation, reply: Reply) -
     if predicate == s.draft.predicate or not s.method.graph_candidates:
         return s
     around = await surroundings(
-        runtime.graph, s.place(predicate), s.embedding, s.thresholds, runtime.now()
+        runtime.graph,
+        s.place(predicate),
+        s.embedding,
+        s.thresholds,
+        runtime.now(),
+        runtime.near_ids,
     )
     known = {candidate.fact.id for candidate in s.candidates}
     more = tuple(c for c in around.candidates if c.fact.id not in known)

@@ -38,6 +38,7 @@ class Runtime:
         without: parts of the order of a search that are switched off.
         count, counted_by: how tokens of a context are counted, and by what.
         now: the moment that decisions are dated with; the wall clock, but for a replay.
+        near_ids: facts nearest to a new one, where a replay knows them; None asks the index.
         reads: the facts that searches gave, noted later. speakers: who speaks, by namespace.
     """
 
@@ -54,6 +55,7 @@ class Runtime:
     count: Counter = estimate_tokens
     counted_by: str = "estimate"
     now: Callable[[], datetime] = lambda: clock.now()
+    near_ids: Sequence[str] | None = None
     reads: ReadNotes = field(init=False)
     speakers: Speakers = field(init=False)
     _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(

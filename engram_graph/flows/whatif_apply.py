@@ -31,12 +31,8 @@ async def apply(runtime: Runtime, copy: Replay, found: WhatIf) -> None:
         facts=len(found.facts),
         links=len(found.links),
     )
-    log = copy.log
-    presets = {each.id: each.preset for some in log.requests.values() for each in some}
-    adoption = adopt(log, await copy.records(), copy.names.original)
-    await store.apply(
-        runtime.graph, found.namespace, copy.namespace, copy.seen, adoption, presets, step
-    )
+    adoption = adopt(copy.log, await copy.records(), copy.names.original)
+    await store.apply(runtime.graph, found.namespace, copy.namespace, copy.seen, adoption, step)
 
 
 async def take_back(runtime: Runtime, namespace: str) -> TakenBack:

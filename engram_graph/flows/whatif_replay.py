@@ -18,7 +18,7 @@ from engram_graph.graph.driver import Row
 from engram_graph.intake import Correction
 from engram_graph.models.decisions import Decision, Judgement
 from engram_graph.models.facts import Fact, Link, Message, Vector
-from engram_graph.rules.method import Method
+from engram_graph.rules.method import Method, preset
 from engram_graph.rules.questions import SAME_FACT
 from engram_graph.rules.replay import events, incomplete
 from engram_graph.rules.replay_log import (
@@ -167,10 +167,18 @@ class Replay:
 
     def _answer_from(self, fact_id: str, at: datetime) -> None:
         requests = self.log.asked(fact_id, at)
+        # The index need not find the same facts twice: its search is approximate.
+        same = self._same_rules({each.preset for each in requests})
+        compared = {self.names.copy(one) for each in requests for one in each.candidates}
+        self._runtime.near_ids = sorted(compared) if same else None
         stronger = escalations(requests)
         self.decider.about(fact_id, [each for each in requests if each not in stronger])
         self._stronger.about(fact_id, stronger)
         self._runtime.escalation = self._stronger if stronger else None
+
+    def _same_rules(self, presets: set[str | None]) -> bool:
+        method = self._runtime.method
+        return presets == {method.name} and method == preset(method.name)
 
     async def _tell(self, event: Told) -> None:
         self.drafts += 1

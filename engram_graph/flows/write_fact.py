@@ -78,7 +78,12 @@ async def write_fact(
 
     async def look() -> Situation:
         around = await surroundings(
-            runtime.graph, place, vector, runtime.method.thresholds, runtime.now()
+            runtime.graph,
+            place,
+            vector,
+            runtime.method.thresholds,
+            runtime.now(),
+            runtime.near_ids,
         )
         return Situation(
             namespace=message.namespace,
@@ -126,7 +131,12 @@ async def settle_fact(
         fact, draft = now.fact, _as_draft(now.fact)
         place = place_of(now.messages[0], draft, fact.predicate, fact.valid_from)
         around = await surroundings(
-            runtime.graph, place, vector, runtime.method.thresholds, runtime.now()
+            runtime.graph,
+            place,
+            vector,
+            runtime.method.thresholds,
+            runtime.now(),
+            runtime.near_ids,
         )
         return Situation(
             namespace=namespace,

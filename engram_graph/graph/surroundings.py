@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -41,8 +41,13 @@ async def surroundings(
     embedding: Vector | None,
     thresholds: Thresholds,
     now: datetime,
+    near_ids: Sequence[str] | None = None,
 ) -> Surroundings:
-    """G(f) for a new fact that belongs to ``place``, and the entities its text names."""
+    """G(f) for a new fact that belongs to ``place``, and the entities its text names.
+
+    Args:
+        near_ids: facts that count as nearest, where they are known; None asks the index.
+    """
     predicate = PREDICATES[place.predicate]
 
     async def work(tx: Tx) -> Surroundings:
@@ -59,6 +64,7 @@ async def surroundings(
             type=predicate.neo4j_type,
             embedding=embedding,
             near=thresholds.near,
+            near_ids=None if near_ids is None else list(near_ids),
             related=thresholds.related,
             related_scan=_RELATED_SCAN,
             rare_keys=list(at.named),

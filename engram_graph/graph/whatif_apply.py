@@ -7,7 +7,7 @@ back is exact; it goes for good with the next step, and with anything that is fo
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -50,13 +50,12 @@ async def apply(
     replayed: str,
     seen: Row,
     adoption: Adoption,
-    presets: Mapping[str, str | None],
     step: Step,
 ) -> None:
     """Put the records of the namespace ``replayed`` in the place of the namespace's own.
 
     Args:
-        seen: how the namespace stood when it was read. presets: of each call, until now.
+        seen: how the namespace stood when it was read.
 
     Raises:
         ConflictError: the namespace has changed since, or somebody is writing; nothing was done.
@@ -70,7 +69,6 @@ async def apply(
         await tx.run(query["hold_all"], **whole)
         await _need_the_same(tx, namespace, seen)
         await tx.run(query["drop_replay"], **whole)
-        kept = [[name, list(ids)] for name, ids in _by_preset(adoption.used, presets)]
         properties = {
             "id": step.id,
             "preset": step.preset,
@@ -78,7 +76,6 @@ async def apply(
             "applied_at": step.applied_at,
             "facts": step.facts,
             "links": step.links,
-            "presets": json.dumps(kept),
             "vectors": _vectors(graph),
         }
         await tx.run(query["begin_replay"], properties=properties, **whole)
@@ -90,7 +87,6 @@ async def apply(
             await tx.run(query[f"set_{kind}_aside"], **whole)
         await _adopt(tx, both, adoption)
         await tx.run(query["put_labels"], rows=list(adoption.staying), **whole)
-        await tx.run(query["name_preset"], ids=list(adoption.used), preset=step.preset, **whole)
         after = await _state(tx, namespace)
         made = {"fact": len(adoption.facts), "decision": len(adoption.decisions)}
         if any(after[kind] != number for kind, number in made.items()):
@@ -154,8 +150,6 @@ async def take_back(graph: Graph, namespace: str) -> Step:
             await tx.run(query[f"restore_{kind}"], **scope)
         await tx.run(query["put_labels"], rows=labels, **scope)
         await tx.run(query["restore_reads"], reads=reads, **scope)
-        for preset, ids in json.loads(step["presets"]):
-            await tx.run(query["name_preset"], ids=ids, preset=preset, **scope)
         await tx.run(query["drop_replay"], **scope)
         return Step(
             id=step["id"],
@@ -217,12 +211,3 @@ def _vectors(graph: Graph) -> str:
     """Which of the vectors that may stand beside each other are in use."""
     known = graph.vectors
     return f"{named(PROPERTY, known.place if known else 1)} {known and known.embedder}"
-
-
-def _by_preset(
-    used: Iterable[str], presets: Mapping[str, str | None]
-) -> Iterable[tuple[str | None, list[str]]]:
-    found: dict[str | None, list[str]] = {}
-    for request in used:
-        found.setdefault(presets[request], []).append(request)
-    return found.items()

@@ -150,7 +150,7 @@ class RequestLog:
 
     Attributes:
         ladder: of a ladder's step, the id of the step whose id judgements name for all of them.
-        preset: name of the method that decided on the answers.
+        preset: name of the method under which it was asked.
     """
 
     id: str

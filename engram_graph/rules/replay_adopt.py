@@ -29,7 +29,6 @@ class Adoption:
     Attributes:
         facts, entities, aliases, mentions, links, decisions: what changes of each record.
         staying: labels to be put on the same fact or decision again. leaving: ids of the others.
-        used: ids of the calls that the decisions rest on.
     """
 
     facts: tuple[Row, ...]
@@ -40,7 +39,6 @@ class Adoption:
     decisions: tuple[Row, ...]
     staying: tuple[Row, ...]
     leaving: tuple[str, ...]
-    used: tuple[str, ...]
 
 
 def adopt(log: Log, copy: Log, original: Rename) -> Adoption:
@@ -92,7 +90,6 @@ def adopt(log: Log, copy: Log, original: Rename) -> Adoption:
             {"label": one.id, "fact": one.fact_id, "decision": one.decision_id} for one in staying
         ),
         leaving=tuple(one.id for one in log.labels if one.id not in there),
-        used=tuple(sorted({request for row in decisions for request in row["requests"]})),
     )
 
 

@@ -48,7 +48,7 @@ _STORED: dict[str, str] = {  # what no model has: name of the property → its t
     **dict.fromkeys(("drafts", "metadata", "answers", "question_versions"), _TEXT),  # JSON
     **dict.fromkeys(("entity_id", "merge_id", "kept_id", "gone_id", "fact_id"), _TEXT),
     **dict.fromkeys(("embedder", "next_embedder", "reason", "was", "replaced_key"), _TEXT),
-    **dict.fromkeys(("preset", "numbers", "presets", "vectors", "state"), _TEXT),  # JSON
+    **dict.fromkeys(("preset", "numbers", "vectors", "state"), _TEXT),  # JSON
     **dict.fromkeys(("created_at", "entity_created_at", "migrated_at", "decided_at"), _MOMENT),
     "applied_at": _MOMENT,
     **dict.fromkeys(("replaced_version", "facts", "links"), _NUMBER),
