@@ -57,7 +57,11 @@ UNWIND $ids AS id
 MATCH (f:Fact {id: id})
 WHERE f.namespace = $namespace
 RETURN f.id AS id, f.recorded_at AS recorded_at,
-  COLLECT { MATCH (f)-[:SUBJECT|OBJECT|MENTIONS]->(e:Entity) RETURN DISTINCT e.key } AS keys
+  COLLECT {
+    MATCH (f)-[:SUBJECT|OBJECT|MENTIONS]->(e:Entity)
+    WHERE e.key IS NOT NULL  // one that another client is just setting aside
+    RETURN DISTINCT e.key
+  } AS keys
 
 // name: links_leaving
 // The chains and disputes they are part of.

@@ -252,8 +252,17 @@ MATCH (f:Fact)
 WHERE f.namespace = $namespace AND f.predicate IS NOT NULL AND f.read_at IS NOT NULL
 RETURN f.id AS id, f.read_at AS at
 
+// name: count_replaced
+// How much is set aside, of each sort.
+CYPHER 25
+OPTIONAL MATCH (:Replay {namespace: $namespace})-[:REPLACED]->(n:Replaced)
+RETURN count(CASE n.was WHEN 'Fact' THEN 1 END) AS fact,
+  count(CASE n.was WHEN 'Decision' THEN 1 END) AS decision,
+  count(CASE n.was WHEN 'Entity' THEN 1 END) AS entity,
+  count(CASE n.was WHEN 'Alias' THEN 1 END) AS alias
+
 // name: remove_replayed
-// What a replay put in the place of others.
+// What a replay put in the place of others; how much went, of each sort.
 CYPHER 25
 CALL () {
   MATCH (n:Fact)
@@ -272,7 +281,12 @@ UNION ALL
   WHERE n.namespace = $namespace AND n.key IS NOT NULL
   RETURN n
 }
+WITH n, labels(n)[0] AS was
 DETACH DELETE n
+RETURN count(CASE was WHEN 'Fact' THEN 1 END) AS fact,
+  count(CASE was WHEN 'Decision' THEN 1 END) AS decision,
+  count(CASE was WHEN 'Entity' THEN 1 END) AS entity,
+  count(CASE was WHEN 'Alias' THEN 1 END) AS alias
 
 // name: restore_names
 // Entities and aliases that were set aside.

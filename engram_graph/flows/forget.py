@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engram_graph.flows.runtime import Runtime
+from engram_graph.flows.whatif_apply import sweep
 from engram_graph.graph import doctor
 from engram_graph.graph import forget as store
 from engram_graph.graph.forget_namespace import forget_namespace
@@ -20,7 +21,9 @@ async def forget(runtime: Runtime, namespace: str, target: Target, *, dry_run: b
     """
     if dry_run:
         return _forgotten(await store.look(runtime.graph, namespace, target), dry_run=True)
-    return _forgotten(await store.forget(runtime.graph, namespace, target))
+    plan = await store.forget(runtime.graph, namespace, target)
+    await sweep(runtime, namespace, running=True)  # a replay's copy has it, too
+    return _forgotten(plan)
 
 
 async def forget_everything(runtime: Runtime, namespace: str, *, dry_run: bool) -> Forgotten:
@@ -29,6 +32,7 @@ async def forget_everything(runtime: Runtime, namespace: str, *, dry_run: bool) 
         counts = await doctor.counts(runtime.graph, [namespace])
     else:
         counts = await forget_namespace(runtime.graph, namespace)
+        await sweep(runtime, namespace, running=True)
     return Forgotten(
         facts=counts["facts"],
         messages=counts["messages"],

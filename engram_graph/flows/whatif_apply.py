@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import uuid
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from engram_graph import clock
 from engram_graph.flows.runtime import Runtime
-from engram_graph.flows.whatif_replay import Replay, scratch
+from engram_graph.flows.whatif_replay import Replay
 from engram_graph.graph import whatif_apply as store
 from engram_graph.graph.forget_namespace import forget_namespace
 from engram_graph.graph.whatif_apply import Step
 from engram_graph.models.whatif import TakenBack, WhatIf
 from engram_graph.rules.replay_adopt import adopt
+from engram_graph.rules.scratch import replay_begun, scratch
 
 _LEFT_AFTER = timedelta(hours=1)  # no replay takes as long
 
@@ -48,21 +48,13 @@ async def take_back(runtime: Runtime, namespace: str) -> TakenBack:
     )
 
 
-async def sweep(runtime: Runtime, namespace: str) -> None:
-    """Remove what replays of a namespace left behind when they were killed, an hour ago or more."""
-    prefix = scratch(namespace)
-    for name in await store.left(runtime.graph, prefix):
-        begun = _made_at(name.removeprefix(prefix))
-        if begun and clock.now() - begun > _LEFT_AFTER:
+async def sweep(runtime: Runtime, namespace: str, *, running: bool = False) -> None:
+    """Remove what replays of a namespace left behind when they were killed, an hour ago or more.
+
+    Args:
+        running: remove the copies of replays that are under way, too.
+    """
+    for name in await store.left(runtime.graph, scratch(namespace)):
+        begun = replay_begun(name)
+        if begun and (running or clock.now() - begun > _LEFT_AFTER):
             await forget_namespace(runtime.graph, name)
-
-
-def _made_at(id_: str) -> datetime | None:
-    """When an id was made; None if it is none of those that tell."""
-    try:
-        made = uuid.UUID(id_)
-    except ValueError:
-        return None
-    if made.version != 7:
-        return None
-    return datetime.fromtimestamp((made.int >> 80) / 1000, UTC)

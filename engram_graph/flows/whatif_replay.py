@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from engram_graph import clock
-from engram_graph.errors import InputError, NotFoundError
+from engram_graph.errors import ConflictError, InputError, NotFoundError
 from engram_graph.flows.correct import correct
 from engram_graph.flows.logged import LoggedDecider, LoggedEmbedder, Names, escalations
 from engram_graph.flows.runtime import Runtime
@@ -32,15 +32,11 @@ from engram_graph.rules.replay_log import (
     Settled,
     Told,
 )
+from engram_graph.rules.scratch import scratch
 from engram_graph.vocabulary import Outcome
 
 Progress = Callable[[int, int], None]
 _BATCH = 500  # messages copied at once
-
-
-def scratch(namespace: str) -> str:
-    """How the namespaces of its replays begin; an id follows."""
-    return f"{namespace}/what-if/"
 
 
 @dataclass(slots=True)
@@ -126,6 +122,11 @@ class Replay:
             self._made = Log()
             async for page in transfer.pages(self._graph, self.namespace, vectors=False):
                 self._made.take(page)
+            if len(self._made.messages) < len(self._messages):
+                raise ConflictError(
+                    f"something in namespace {self._of!r} was forgotten meanwhile",
+                    hint="Try again: nothing was applied.",
+                )
         return self._made
 
     async def _copy_messages(self) -> None:

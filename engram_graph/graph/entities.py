@@ -35,12 +35,14 @@ async def entity(graph: Graph, namespace: str, name: str) -> Entity:
     Raises:
         NotFoundError: there is none.
     """
-    rows = await graph.read(
-        load("entities")["get_entity"], namespace=namespace, key=entity_key(name)
-    )
-    if not rows:
-        raise unknown(name, namespace)
-    return Entity.model_validate(rows[0]["entity"])
+    while True:
+        rows = await graph.read(
+            load("entities")["get_entity"], namespace=namespace, key=entity_key(name)
+        )
+        if not rows:
+            raise unknown(name, namespace)
+        if rows[0]["entity"]["id"] is not None:  # else it went while it was read: look again
+            return Entity.model_validate(rows[0]["entity"])
 
 
 def unknown(name: str, namespace: str) -> NotFoundError:

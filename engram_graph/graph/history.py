@@ -20,6 +20,7 @@ from engram_graph.models.results import (
     Stats,
     Timeline,
 )
+from engram_graph.rules.scratch import replay_begun
 from engram_graph.rules.story import needed_facts
 from engram_graph.rules.timeline import Span
 
@@ -164,9 +165,10 @@ def _request(row: dict[str, Any]) -> dict[str, Any]:
 
 
 async def namespaces(graph: Graph) -> list[NamespaceInfo]:
-    """Every namespace with its counts."""
+    """Every namespace with its counts, but for those that replays work in."""
     rows = await graph.read(load("history")["namespaces"])
-    return [NamespaceInfo.model_validate(records.native(row)) for row in rows]
+    found = [NamespaceInfo.model_validate(records.native(row)) for row in rows]
+    return [each for each in found if not replay_begun(each.namespace)]
 
 
 async def stats(graph: Graph, namespace: str) -> Stats:

@@ -78,8 +78,12 @@ async def pages(graph: Graph, namespace: str, vectors: bool) -> AsyncIterator[li
 
     by_key: Row = {"after": ""}
     while rows := await graph.read(statements["export_entities"], **by_key, **scope):
-        by_key = {"after": rows[-1]["entity"]["key"]}
-        yield [_entity(records.native(row["entity"])) for row in rows]
+        # One that went while it was read has no key; that the namespace changed is found later.
+        there = [row["entity"] for row in rows if "key" in row["entity"]]
+        if not there:
+            break
+        by_key = {"after": there[-1]["key"]}
+        yield [_entity(records.native(entity)) for entity in there]
 
     seen = _first()
     while rows := await graph.read(statements["export_facts"], vectors=vectors, **seen, **scope):

@@ -85,6 +85,8 @@ async def apply(
         )
         for kind in ("facts", "decisions", "names"):
             await tx.run(query[f"set_{kind}_aside"], **whole)
+        # Who writes about entities nobody knew waits for no lock: what came in between must stay.
+        _need_all(seen, await tx.run(query["count_replaced"], **whole), _changed(namespace))
         await _adopt(tx, both, adoption)
         await tx.run(query["put_labels"], rows=list(adoption.staying), **whole)
         after = await _state(tx, namespace)
@@ -132,12 +134,14 @@ async def take_back(graph: Graph, namespace: str) -> Step:
             )
         step = records.native(rows[0]["replay"])
         await tx.run(query["hold_all"], **scope)
-        if json.loads(step["state"]) != await _state(tx, namespace):
-            raise ConflictError(
-                f"namespace {namespace!r} has changed since the step: what was written since "
-                "would be lost",
-                hint=f"Decide it again, by the rules of before: {_AGAIN}",
-            )
+        changed = ConflictError(
+            f"namespace {namespace!r} has changed since the step: what was written since "
+            "would be lost",
+            hint=f"Decide it again, by the rules of before: {_AGAIN}",
+        )
+        state = json.loads(step["state"])
+        if state != await _state(tx, namespace):
+            raise changed
         if step.get("vectors") != _vectors(graph):
             raise ConflictError(
                 "vectors were made anew since the step: those of before do not fit any more",
@@ -145,7 +149,7 @@ async def take_back(graph: Graph, namespace: str) -> Step:
             )
         labels = await tx.run(query["labels_there"], **scope)
         reads = await tx.run(query["reads_there"], **scope)
-        await tx.run(query["remove_replayed"], **scope)
+        _need_all(state, await tx.run(query["remove_replayed"], **scope), changed)
         for kind in ("names", "facts", "decisions", "labels"):
             await tx.run(query[f"restore_{kind}"], **scope)
         await tx.run(query["put_labels"], rows=labels, **scope)
@@ -193,6 +197,11 @@ async def _need_the_same(tx: Tx, namespace: str, seen: Row) -> None:
         )
     if await _state(tx, namespace) != seen:
         raise _changed(namespace)
+
+
+def _need_all(state: Mapping[str, int], counted: list[Row], changed: ConflictError) -> None:
+    if any(state[kind] != number for kind, number in counted[0].items()):
+        raise changed
 
 
 def _changed(namespace: str) -> ConflictError:

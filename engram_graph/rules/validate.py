@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from engram_graph.errors import InputError, ScopeError
+from engram_graph.rules.scratch import replay_begun
 
 MAX_TEXT = 4_000_000  # characters of one message: beyond it, split the text
 MAX_NAMESPACE = 500
@@ -64,7 +65,8 @@ def clean_namespace(value: object) -> str:
     """``value`` itself, if it is a namespace: any text that is not blank, case-sensitive.
 
     Raises:
-        ScopeError: missing, not a string, blank, over 500 characters, or not storable.
+        ScopeError: missing, not a string, blank, over 500 characters, not storable, or the name of
+            a namespace that a replay works in.
     """
     if value is None:
         raise ScopeError("no namespace given", field="namespace")
@@ -83,6 +85,12 @@ def clean_namespace(value: object) -> str:
     if problem := _unstorable(value):
         raise ScopeError(
             f"namespace contains {problem}", hint="Remove it from the name.", field="namespace"
+        )
+    if replay_begun(value):
+        raise ScopeError(
+            "a what-if works in namespaces of such names, and removes them",
+            hint="Choose a name that does not end in /what-if/ and an id.",
+            field="namespace",
         )
     return value
 

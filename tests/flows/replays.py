@@ -19,6 +19,7 @@ from engram_graph.evaluation.scenarios.scripted import ScriptedDecider, Scripted
 from engram_graph.evaluation.scenarios.steps import perform
 from engram_graph.evaluation.scenarios.world import World
 from engram_graph.flows.whatif import replayed
+from engram_graph.graph.driver import Graph
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.facts import Fact
 from engram_graph.rules.method import Method, preset
@@ -156,3 +157,33 @@ async def played(scenario: Scenario, settings: Any, prefix: str, method: str) ->
             if number not in refused:
                 raise
     return world
+
+
+UPDATE: dict[str, Any] = {
+    "relation_to_candidate": [{"fact": "Ostwick", "p": {"update": 0.97, "new": 0.03}}]
+}
+
+
+async def moved(memory: AsyncMemory) -> tuple[str, str]:
+    """Ilka moved from Tarnfold, which is closed with a belief of .0448, to Ostwick."""
+    old = await memory.remember("Ilka", "lives_in", "Tarnfold", said_at="2025-01-10")
+    new = await memory.remember("Ilka", "lives_in", "Ostwick", said_at="2025-03-04")
+    return old.facts[0].id, new.facts[0].id
+
+
+async def kept(graph: Graph, namespace: str) -> int:
+    """How many records are kept for taking a step back, the step itself included."""
+    rows = await graph.statement(
+        "MATCH (n:Replay|Replaced {namespace: $namespace}) RETURN count(n) AS kept",
+        namespace=namespace,
+    )
+    return int(rows[0]["kept"])
+
+
+async def left(graph: Graph, namespace: str) -> int:
+    """How many records replays of a namespace left behind."""
+    rows = await graph.statement(
+        "MATCH (n) WHERE n.namespace STARTS WITH $prefix RETURN count(n) AS left",
+        prefix=f"{namespace}/what-if/",
+    )
+    return int(rows[0]["left"])
