@@ -8,6 +8,7 @@ goes into its editor. Values stand in the queries as they are: each slide works 
 from __future__ import annotations
 
 import html
+import shlex
 from collections.abc import Iterator
 from datetime import datetime, time
 from html.parser import HTMLParser
@@ -135,6 +136,7 @@ def _texts(tour: Tour) -> dict[str, str]:
         "since": _date(tour.since),
         "until": _date(tour.until),
         "ended": tour.ended.text if tour.ended is not None else "",
+        "shell_namespace": shlex.quote(tour.namespace),
         "c_namespace": analyst.as_cypher(tour.namespace),
         "c_name": analyst.as_cypher(tour.subject),
         "c_predicate": analyst.as_cypher(tour.predicate.name),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,7 +59,8 @@ async def plan(memory: AsyncMemory, about: str | None = None) -> Tour | None:
     if not facts:
         raise NotFoundError(
             f"there is no fact about {subject!r}",
-            hint="`engram query hubs` lists who facts are about.",
+            hint=f"`engram query hubs -n {shlex.quote(memory.namespace or '')}` lists who they are "
+            "about.",
         )
     rows = await memory.query("why_closed", subject=subject)
     decided = {row["fact_id"] for row in rows if row["p"] is not None and row["closed_by"]}

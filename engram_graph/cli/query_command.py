@@ -54,7 +54,6 @@ async def query(
     if show:
         _show(run, wanted, given)
         return
-    wanted.arguments(given)  # refused before anything is started
     async with run.memory() as memory:
         rows = await memory.query(wanted.name, **given)
     cells = [[row[column] for column in wanted.column_names] for row in rows]
@@ -105,7 +104,7 @@ def _list(run: Run, known: Sequence[AnalystQuery]) -> None:
             for each in known
         ),
     )
-    run.out.note("engram query NAME -p name=value …; --show prints its Cypher")
+    run.out.note("engram query NAME -n NAMESPACE -p name=value …; --show prints its Cypher")
 
 
 def _described(each: AnalystQuery) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,10 +21,8 @@ if TYPE_CHECKING:
     from engram_graph.models.whatif import FactDiff, WhatIf
 
 _SHOWN = 20  # unanswered questions
-_APPLIED = (
-    "Applied; `engram whatif --take-back` undoes it. New messages are decided by the rules that "
-    "are set (ENGRAM_PRESET), as ever."
-)
+_NAMES = {"closed_reason": "reason", "closed_at": "end noted"}
+_MOMENTS = ("%Y-%m-%d", "%Y-%m-%d %H:%MZ", "%Y-%m-%d %H:%M:%SZ", "%Y-%m-%d %H:%M:%S.%fZ")
 
 
 def register(app: typer.Typer) -> None:
@@ -65,16 +65,19 @@ async def whatif(
         from engram_graph.pictures.parts import need
 
         need("matplotlib.figure")
+    texts: dict[str, str] = {}  # of the facts that are stored: a what-if names most by their ids
     with ExitStack() as bars:
         progress = bars.enter_context(run.out.bar("Deciding again"))
 
         def decide(found: WhatIf) -> bool:
             bars.close()
             if not run.json:
-                _show(run, found)
+                _show(run, found, texts)
             return yes or confirmed(run, f"{_otherwise(found)} would stand otherwise.", "apply it")
 
         async with run.memory() as memory:
+            if not run.json:
+                texts.update({fact.id: fact.text async for fact in memory.iter_facts(limit=1000)})
             found = await memory.whatif(
                 preset=preset,
                 numbers=numbers,
@@ -87,13 +90,20 @@ async def whatif(
     if run.json:
         run.out.data(found)
     elif found.same or not apply:
-        _show(run, found)
+        _show(run, found, texts)
     if apply and not found.same and not found.applied:
         run.out.note("nothing was applied")
         return FAILED
     if not run.json:
-        run.out.note(_APPLIED if found.applied else "Nothing was changed.")
+        run.out.note(_applied(found.namespace) if found.applied else "Nothing was changed.")
     return OK
+
+
+def _applied(namespace: str) -> str:
+    return (
+        f"Applied; `engram whatif -n {shlex.quote(namespace)} --take-back` undoes it. What is new "
+        "or resumed is decided by the rules that are set (ENGRAM_PRESET), as ever."
+    )
 
 
 def _draw(found: WhatIf, path: Path, kind: str, *, overwrite: bool) -> None:
@@ -132,28 +142,27 @@ def _numbers(given: Sequence[str]) -> dict[str, float]:
     return numbers
 
 
-def _show(run: Run, found: WhatIf) -> None:
+def _show(run: Run, found: WhatIf, stored: Mapping[str, str]) -> None:
     from engram_graph.cli import show
 
+    texts = {**stored, **{one.fact: one.text for one in found.unanswered}}
+    texts |= {diff.fact.id: diff.fact.text for diff in found.facts}
+
+    def text(fact_id: str) -> str:
+        return show.cut(texts.get(fact_id, fact_id))
+
     if found.facts:
-        rows = [(d.change, show.cut(d.fact.text), _moved(d), d.fact.id) for d in found.facts]
-        run.out.table(["would be", "fact", "stored → otherwise", "id"], rows)
+        rows = [(_change(d), text(d.fact.id), _moved(d), d.fact.id) for d in found.facts]
+        run.out.table(["change", "fact", "as stored → by these rules", "id"], rows)
     if found.links:
-        texts = {
-            fact.id: show.cut(fact.text)
-            for diff in found.facts
-            for fact in (diff.before, diff.after)
-            if fact
-        }
         named = [
-            (d.change, d.link.type, *(texts.get(i, i) for i in (d.link.source, d.link.target)))
-            for d in found.links
+            (d.change, d.link.type, text(d.link.source), text(d.link.target)) for d in found.links
         ]
-        run.out.table(["would be", "link", "from", "to"], named)
+        run.out.table(["change", "link", "from", "to"], named)
     for one in found.unanswered[:_SHOWN]:
         answered = "asked now" if one.asked else "never asked"
-        pair = f" with {one.candidate}" if one.candidate else ""
-        run.out.line(f"{answered}: {one.question} of {show.cut(one.text)}{pair}")
+        pair = f' with "{text(one.candidate)}"' if one.candidate else ""
+        run.out.line(f'{answered}: {one.question} of "{show.cut(one.text)}"{pair}')
     if len(found.unanswered) > _SHOWN:
         run.out.line(f"and {counted(len(found.unanswered) - _SHOWN, 'more question')}")
     for deed in found.passed_over:
@@ -161,7 +170,7 @@ def _show(run: Run, found: WhatIf) -> None:
     if found.incomplete:
         run.out.line(
             f"{counted(len(found.incomplete), 'fact')} lost something to forget and may differ "
-            "for that alone: " + ", ".join(found.incomplete)
+            "for that alone: " + "; ".join(map(text, found.incomplete))
         )
     rules = _rules(found.preset, found.numbers)
     run.out.line(
@@ -181,24 +190,52 @@ def _rules(preset: str, numbers: Mapping[str, float]) -> str:
     return ", ".join([preset, *(f"{name}={value:g}" for name, value in numbers.items())])
 
 
+def _change(diff: FactDiff) -> str:
+    """What kind of change it is, in words."""
+    if diff.change == "left_out":
+        return "left out"
+    if diff.change != "end_moved":
+        return diff.change
+    if "valid_until" in diff.fields:
+        return "end"
+    return "reason of its end" if "closed_reason" in diff.fields else "when its end was noted"
+
+
 def _moved(diff: FactDiff) -> str:
     """What differs, as values where they say something in a few characters."""
     before, after = diff.before, diff.after
     if before is None or after is None:
         return ""
+    left = list(diff.fields)
     parts = []
-    if "belief" in diff.fields:
-        parts.append(f"belief {before.belief:.2f} → {after.belief:.2f}")
-    if {"valid_until", "closed_reason"} & set(diff.fields):
-        ends = [
-            f"{each.valid_until:%Y-%m-%d} ({each.closed_reason})" if each.valid_until else "open"
-            for each in (before, after)
-        ]
-        parts.append(f"until {ends[0]} → {ends[1]}")
-    known = {"belief", "valid_until", "closed_reason", "closed_at", "open"}
-    parts += [
-        f"{name} {getattr(before, name)} → {getattr(after, name)}"
-        for name in diff.fields
-        if name not in known
-    ]
+    if "valid_until" in left:
+        ends = _told_apart(before.valid_until or "open", after.valid_until or "open")
+        reasons = [f" ({one.closed_reason})" if one.valid_until else "" for one in (before, after)]
+        parts.append(f"until {ends[0]}{reasons[0]} → {ends[1]}{reasons[1]}")
+        told = {"valid_until", "closed_reason"}
+        if before.valid_until is None or after.valid_until is None:
+            told |= {"open", "closed_at"}
+        left = [name for name in left if name not in told]
+    for name in left:
+        one, other = _told_apart(getattr(before, name), getattr(after, name))
+        parts.append(f"{_NAMES.get(name, name)} {one} → {other}")
     return "; ".join(parts)
+
+
+def _told_apart(one: object, other: object) -> tuple[str, str]:
+    """Two values as texts, no more exactly than tells them apart."""
+    for exactness in range(len(_MOMENTS)):
+        found = _told(one, exactness), _told(other, exactness)
+        if found[0] != found[1]:
+            break
+    return found
+
+
+def _told(value: object, exactness: int) -> str:
+    from engram_graph.cli import show
+
+    if value is None:
+        return "none"
+    if isinstance(value, datetime):
+        return f"{value:{_MOMENTS[exactness]}}"
+    return f"{value:.{2 + 2 * exactness}f}" if isinstance(value, float) else show.cut(str(value))

@@ -17,8 +17,8 @@ class FactDiff(Record):
 
     Attributes:
         change: the first that holds of: it would be ``stored`` or ``left_out``, ``closed`` or
-            ``reopened`` (open instead of closed), its end or the reason of it another, its
-            ``belief`` another, anything ``other``.
+            ``reopened`` (open instead of closed), its end, the reason of it or the moment it was
+            noted another (``end_moved``), its ``belief`` another, anything ``other``.
         before: as stored; None when it is not. after: as it would be, under the stored ids.
         fields: names of all that differs.
     """

@@ -100,8 +100,9 @@ async def test_the_demos_guide(memory: Any, namespace: str, answers: Any) -> Non
 async def test_a_guide_of_ones_own(memory: Any, answers: Any) -> None:
     """No fact has ended, and the name is what nobody should have: nothing breaks out of it."""
     assert await plan(memory) is None
-    with pytest.raises(NotFoundError, match="no fact about 'Ann'"):
+    with pytest.raises(NotFoundError, match="no fact about 'Ann'") as nobody:
         await plan(memory, "Ann")
+    assert f"`engram query hubs -n {memory.namespace}`" in str(nobody.value.hint)
     await memory.remember(HOSTILE, "owns", "a boat", valid_from="2024-03-01")
     await memory.remember(HOSTILE, "owns", "a car", valid_from="2024-04-01")
     await memory.remember("Ben", "works_at", HOSTILE, valid_from="2024-03-01")
@@ -116,6 +117,7 @@ async def test_a_guide_of_ones_own(memory: Any, answers: Any) -> None:
 
     page = guide.render(tour, style_url="http://s", username="<u>", password_in="<x>")
     assert page.count("<slide>") == 7
+    assert f"engram browser -n {memory.namespace} --queries" in page
     assert not any(markup in page for markup in ("<u>", "<x>", "<img"))
     # Nothing is there that Browser would take out, or would take for markup.
     assert re.search(r"\son[^\s=]*\s*=", page) is None

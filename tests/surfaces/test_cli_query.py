@@ -127,7 +127,9 @@ def test_a_wrong_call_is_refused_before_anything_starts(
     assert hint in done.error.get("hint", "")
 
 
-def test_a_namespace_is_needed(engram: Engram) -> None:
-    done = engram("query", "hubs", "--json")
+@pytest.mark.parametrize("name", ["hubs", "why_closed"])
+def test_a_namespace_is_needed(engram: Engram, name: str) -> None:
+    """Before any parameter that the query needs."""
+    done = engram("query", name, "--json")
     assert (done.code, done.error["code"]) == (2, "scope")
     assert "-n NAME" in done.error["hint"]

@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from engram_graph.cli.whatif_command import _change, _moved
+from engram_graph.models.facts import Fact
+from engram_graph.rules.whatif import fact_diffs
+
+DAY = datetime(2025, 3, 4, tzinfo=UTC)
+FACT = Fact(
+    id="one",
+    namespace="n",
+    subject="Maya",
+    subject_key="maya",
+    predicate="lives_in",
+    object="Porto",
+    object_key="porto",
+    text="Maya lives in Porto",
+    valid_from=DAY,
+    recorded_at=DAY,
+    valid_until=DAY,
+    closed_at=DAY,
+    closed_reason="belief",
+    open=False,
+)
 
 Engram = Callable[..., Any]
 
@@ -42,18 +65,64 @@ def test_a_threshold_keeps_a_fact_open(maya: Engram, moved: str) -> None:
     assert not old["open"]
 
 
+def test_facts_are_told_by_their_texts(maya: Engram, moved: str) -> None:
+    (new,) = maya("facts", "--object", "Lisbon", "--json").json
+    told = maya("whatif", "--set", "close_below=0.01").out
+    (link,) = (line for line in told.splitlines() if line.startswith("dropped"))
+    assert link.split("  ")[1:] == ["SUPERSEDES", "Maya lives in Lisbon", "Maya lives in Porto"]
+    assert new["id"] not in told
+
+
+def test_questions_are_told_by_the_texts_of_their_facts(
+    maya: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENGRAM_PRESET", "reference")  # does not ask whether it is one attribute
+    for place in ("Porto", "Lisbon"):
+        assert maya("remember", "Maya", "lives_in", place).code == 0
+    asked = 'never asked: same_attribute of "Maya lives in Lisbon" with "Maya lives in Porto"\n'
+    assert asked in maya("whatif", "--preset", "default").out
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "told"),
+    [
+        ({"closed_reason": "superseded"}, "reason of its end", "reason belief → superseded"),
+        (
+            {"closed_at": DAY.replace(second=5)},
+            "when its end was noted",
+            "end noted 2025-03-04 00:00:00Z → 2025-03-04 00:00:05Z",
+        ),
+        (
+            {"valid_until": DAY.replace(hour=6), "closed_reason": "stated"},
+            "end",
+            "until 2025-03-04 00:00Z (belief) → 2025-03-04 06:00Z (stated)",
+        ),
+        ({"belief": 0.981}, "belief", "belief 0.9800 → 0.9810"),
+        ({"source_quote": "in \x1b[31mred"}, "other", "source_quote none → in �[31mred"),
+        (
+            {"valid_until": None, "closed_at": None, "closed_reason": None, "open": True},
+            "reopened",
+            "until 2025-03-04 (belief) → open",
+        ),
+    ],
+)
+def test_what_differs_is_told(values: dict[str, Any], kind: str, told: str) -> None:
+    (diff,) = fact_diffs([FACT], [FACT.model_copy(update=values)])
+    assert (_change(diff), _moved(diff)) == (kind, told)
+
+
 def test_refused(maya: Engram) -> None:
     assert maya("whatif", "--preset", "none").code == 2
     assert maya("whatif", "--set", "close_below").code == 2
     assert maya("whatif", "--set", "hub=3").code == 2
 
 
-def test_applied_and_taken_back(maya: Engram, moved: str) -> None:
+def test_applied_and_taken_back(maya: Engram, moved: str, namespace: str) -> None:
     before = maya("facts", "--json").json
     told = maya("whatif", "--set", "close_below=0.01", "--apply", stdin=b"y\n")
     assert told.code == 0
     assert "1 fact and 1 link would stand otherwise. Apply it? [y/N]" in told.err
-    assert "--take-back" in told.err
+    assert f"Applied; `engram whatif -n {namespace} --take-back` undoes it." in told.err
     assert told.out.count("decided again by") == 1
     (porto,) = maya("facts", "--object", "Porto", "--json").json
     assert (porto["id"], porto["open"]) == (moved, True)
