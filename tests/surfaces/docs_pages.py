@@ -1,7 +1,7 @@
 """A page of the docs as its reader meets it: every block is run in turn, or says why not.
 
 One page has one folder, one Python namespace and namespaces of its own in the database: ``demo``
-holds what ``engram demo`` writes, ``friends`` is empty.
+holds what ``engram demo`` writes, ``friends`` and ``first-steps`` are empty.
 
 ==========  ====================================================================================
 ``python``  runs; what it prints is what a ``text`` block right behind it shows
@@ -56,7 +56,7 @@ REASONS = (
 """Why a block may be only checked."""
 
 _MARK = re.compile(r"<!-- (not run|file|output of): (.+) -->\s*")
-_NAMESPACE = re.compile(r"(?<!engram )(?<![\w.])(demo|friends)(?![\w.])")
+_NAMESPACE = re.compile(r"(?<!engram )(?<![\w.])(demo|friends|first-steps)(?![\w.])")
 _KNOWN_PROGRAMS = {"docker", "export", "pip", "python", "python3", "source"}
 
 
