@@ -9,16 +9,16 @@ from engram_graph import clock
 from engram_graph.flows.asking import answered
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import write
-from engram_graph.graph.surroundings import surroundings
+from engram_graph.graph.surroundings import Surroundings, surroundings
 from engram_graph.models.decisions import Ask, Question, Reply, Round
-from engram_graph.models.facts import Fact
+from engram_graph.models.facts import Fact, Vector
 from engram_graph.models.plans import WritePlan
 from engram_graph.ports import Decider
 from engram_graph.rules import plan as rules
 from engram_graph.rules import questions as ask
 from engram_graph.rules.answers import failed, label, merged
 from engram_graph.rules.secrets import PLACEHOLDER, redact_values, redacted_draft
-from engram_graph.rules.situation import Situation
+from engram_graph.rules.situation import Place, Situation
 from engram_graph.rules.text import turn_text
 from engram_graph.vocabulary import Sensitivity
 
@@ -40,6 +40,18 @@ class Decided:
     repeated: Fact | None = None
     degraded: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+
+
+async def around_fact(runtime: Runtime, place: Place, embedding: Vector | None) -> Surroundings:
+    """What stands around a fact that is decided on, by the runtime's rules and at its moment."""
+    return await surroundings(
+        runtime.graph,
+        place,
+        embedding,
+        runtime.method.thresholds,
+        runtime.now(),
+        runtime.near_ids,
+    )
 
 
 async def decide(runtime: Runtime, s: Situation, within: float | None = None) -> Decided:
@@ -135,14 +147,7 @@ async def _with_decided_relation(runtime: Runtime, s: Situation, reply: Reply) -
     predicate = rules.decided_predicate(s, reply)
     if predicate == s.draft.predicate or not s.method.graph_candidates:
         return s
-    around = await surroundings(
-        runtime.graph,
-        s.place(predicate),
-        s.embedding,
-        s.thresholds,
-        runtime.now(),
-        runtime.near_ids,
-    )
+    around = await around_fact(runtime, s.place(predicate), s.embedding)
     known = {candidate.fact.id for candidate in s.candidates}
     more = tuple(c for c in around.candidates if c.fact.id not in known)
     return replace(s, candidates=(*s.candidates, *more))

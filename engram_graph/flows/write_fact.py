@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from engram_graph import clock
-from engram_graph.flows.deciding import Decided, decide
+from engram_graph.flows.deciding import Decided, around_fact, decide
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import write
 from engram_graph.graph.retry import apply_planned
-from engram_graph.graph.surroundings import surroundings
 from engram_graph.models.facts import Draft, Fact, Message, Vector
 from engram_graph.models.plans import FactChange, WritePlan
 from engram_graph.rules.names import entity_key, normal_text
@@ -77,14 +76,7 @@ async def write_fact(
     place = place_of(message, draft, draft.predicate, valid_from(draft, message))
 
     async def look() -> Situation:
-        around = await surroundings(
-            runtime.graph,
-            place,
-            vector,
-            runtime.method.thresholds,
-            runtime.now(),
-            runtime.near_ids,
-        )
+        around = await around_fact(runtime, place, vector)
         return Situation(
             namespace=message.namespace,
             message=by_own_name(message, around.names),
@@ -130,14 +122,7 @@ async def settle_fact(
             return None
         fact, draft = now.fact, _as_draft(now.fact)
         place = place_of(now.messages[0], draft, fact.predicate, fact.valid_from)
-        around = await surroundings(
-            runtime.graph,
-            place,
-            vector,
-            runtime.method.thresholds,
-            runtime.now(),
-            runtime.near_ids,
-        )
+        around = await around_fact(runtime, place, vector)
         return Situation(
             namespace=namespace,
             message=by_own_name(now.messages[0], around.names),

@@ -163,7 +163,7 @@ class Graph:
 
     async def schema(self, query: NamedQuery, **params: Any) -> list[Row]:
         """Rows of a schema or SHOW statement, in a transaction of its own."""
-        return await self.statement(places.at(query, self._place).text, **params)
+        return await self.statement(places.at(query, self.place).text, **params)
 
     async def statement(self, text: Any, **params: Any) -> list[Row]:
         """Rows of one auto-commit statement, such as of a migration; it must be repeatable.
@@ -189,7 +189,8 @@ class Graph:
         await self._driver.close()
 
     @property
-    def _place(self) -> int:
+    def place(self) -> int:
+        """The number of the place that vectors stand in."""
         return self.vectors.place if self.vectors else 1
 
     async def _managed(self, mode: str, name: str, work: Callable[[Tx], Awaitable[T]]) -> T:

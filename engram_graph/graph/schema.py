@@ -49,7 +49,7 @@ async def migrate(graph: Graph, embedder: str | None, dimension: int | None) -> 
         )
     for migration in known[version:]:
         for statement in migration.statements:
-            await graph.statement(places.spelled(statement, _place(graph)))
+            await graph.statement(places.spelled(statement, graph.place))
         await graph.write(load("schema")["record_version"], version=migration.version)
         log.info("schema: applied %04d_%s", migration.version, migration.name)
     if stored_dimension is None:
@@ -57,7 +57,7 @@ async def migrate(graph: Graph, embedder: str | None, dimension: int | None) -> 
         graph.embedder = fits or graph.embedder
         return len(known)
     if version < len(known):
-        await create_vectors(graph, _place(graph), stored_dimension)  # a migration may drop one
+        await create_vectors(graph, graph.place, stored_dimension)  # a migration may drop one
         await wait_online(graph)
     if embedder is not None and (state[0]["embedder"], stored_dimension) != (embedder, dimension):
         await _change_embedder(graph, embedder, dimension or 0, state[0])
@@ -89,7 +89,7 @@ async def offline_indexes(graph: Graph) -> dict[str, str]:
     """Our indexes that are not ONLINE → their state; those of others are none of our business."""
     made = [
         *(s for m in migrations() for s in m.statements),
-        *(places.at(load("schema")[n], _place(graph)).text for n in _MAKE),
+        *(places.at(load("schema")[n], graph.place).text for n in _MAKE),
     ]
     names = [found[1] for text in made if (found := _CREATED.search(text))]
     rows = await graph.schema(load("schema")["index_states"], names=names)
@@ -97,17 +97,13 @@ async def offline_indexes(graph: Graph) -> dict[str, str]:
 
 
 async def _make_vectors(graph: Graph, embedder: str | None, dimension: int) -> None:
-    await create_vectors(graph, _place(graph), dimension)
+    await create_vectors(graph, graph.place, dimension)
     await wait_online(graph)
     for index, found in (await dimensions(graph)).items():
         if found != dimension:
             raise _wrong_dimension(index, dimension, found)
     await graph.write(load("schema")["record_embedder"], embedder=embedder, dimension=dimension)
     await graph.locate()
-
-
-def _place(graph: Graph) -> int:
-    return graph.vectors.place if graph.vectors else 1
 
 
 async def wait_online(graph: Graph) -> None:

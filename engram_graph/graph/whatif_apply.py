@@ -219,4 +219,4 @@ async def _state(tx: Tx, namespace: str) -> Row:
 def _vectors(graph: Graph) -> str:
     """Which of the vectors that may stand beside each other are in use."""
     known = graph.vectors
-    return f"{named(PROPERTY, known.place if known else 1)} {known and known.embedder}"
+    return f"{named(PROPERTY, graph.place)} {known and known.embedder}"
