@@ -1,0 +1,1 @@
+"""engram_graph as the memory of agent frameworks: one file a framework, each behind its extra."""
