@@ -1,1 +1,1 @@
-"""Spans and metrics by the OpenTelemetry API: nothing happens until the application installs an SDK."""
+"""Spans and metrics by the OpenTelemetry API; without an SDK nothing happens."""
