@@ -451,7 +451,7 @@ BAD_OPTIONS = [
     {"source_id": " "},
     {"source_id": 7},
     {"metadata": {"x": float("nan")}},
-    {"metadata": {"x": object()}},
+    {"metadata": {"x": object}},
     {"metadata": {7: "x"}},
     {"metadata": {"x": "\ud83d"}},
     {"metadata": ["a"]},

@@ -127,7 +127,7 @@ def test_depth_has_a_limit() -> None:
     "value",
     [
         [], "text", 1, {"a": float("nan")}, {"a": [float("inf")]}, {"a": {1, 2}}, {1: "a"},
-        {"a": b"x"}, {"a": "\x00"}, {"\x00": 1}, {"a": ["\ud83d"]}, {"\ud83d": 1}, {"a": object()},
+        {"a": b"x"}, {"a": "\x00"}, {"\x00": 1}, {"a": ["\ud83d"]}, {"\ud83d": 1}, {"a": object},
         _circle(),
     ],
 )  # fmt: skip
