@@ -146,6 +146,17 @@ class Settings(BaseSettings):
         validation_alias=_env("ENGRAM_NAMESPACE"),
         description="Namespace bound to clients that name none.",
     )
+    trace_namespace: bool = Field(
+        False,
+        validation_alias=_env("ENGRAM_TRACE_NAMESPACE"),
+        description="Write the namespace on the spans of a client's methods: it may name a person.",
+    )
+    mcp_token: SecretStr = Field(
+        SecretStr(""),
+        validation_alias=_env("ENGRAM_MCP_TOKEN"),
+        description="What clients of `engram mcp --http` send as their bearer token; at least 16 "
+        "characters.",
+    )
     extractor: Literal["auto", "patterns", "llm"] = Field(
         "auto",
         validation_alias=_env("ENGRAM_EXTRACTOR"),

@@ -57,6 +57,7 @@ _GROUPS = {
         "rerank_model",
         "rerank_timeout",
     ),
+    "MCP server": ("mcp_token",),
 }
 
 _SETTINGS_HEAD = """\

@@ -22,6 +22,7 @@ from engram_graph.cli import (
     feedback_commands,
     forget_command,
     hygiene_command,
+    mcp_command,
     picture_commands,
     query_command,
     read_commands,
@@ -97,6 +98,7 @@ tool_commands.register(app)
 eval_commands.register(app)
 recording_commands.register(app)
 whatif_command.register(app)
+mcp_command.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -91,7 +91,7 @@ def _given(texts: Iterable[str]) -> dict[str, str]:
 
 def _list(run: Run, known: Sequence[AnalystQuery]) -> None:
     if run.json:
-        run.out.data([_described(each) for each in known])
+        run.out.data([each.described() for each in known])
         return
     run.out.table(
         ["name", "parameters", "what it answers"],
@@ -105,26 +105,6 @@ def _list(run: Run, known: Sequence[AnalystQuery]) -> None:
         ),
     )
     run.out.note("engram query NAME -n NAMESPACE -p name=value …; --show prints its Cypher")
-
-
-def _described(each: AnalystQuery) -> dict[str, Any]:
-    return {
-        "name": each.name,
-        "question": each.title,
-        "about": each.doc,
-        "parameters": [
-            {
-                "name": p.name,
-                "type": p.type,
-                "required": p.required,
-                "default": p.default,
-                "example": p.example,
-                "about": p.doc,
-            }
-            for p in each.params
-        ],
-        "columns": [{"names": list(c.names), "about": c.doc} for c in each.columns],
-    }
 
 
 def _show(run: Run, wanted: AnalystQuery, given: dict[str, str]) -> None:

@@ -80,6 +80,26 @@ class AnalystQuery:
         """Every column in its order."""
         return tuple(name for column in self.columns for name in column.names)
 
+    def described(self) -> dict[str, Any]:
+        """What it answers, takes and gives, as plain data."""
+        return {
+            "name": self.name,
+            "question": self.title,
+            "about": self.doc,
+            "parameters": [
+                {
+                    "name": each.name,
+                    "type": each.type,
+                    "required": each.required,
+                    "default": each.default,
+                    "example": each.example,
+                    "about": each.doc,
+                }
+                for each in self.params
+            ],
+            "columns": [{"names": list(each.names), "about": each.doc} for each in self.columns],
+        }
+
     def arguments(self, given: Mapping[str, object]) -> dict[str, Any]:
         """Values for all parameters but the namespace; text is read as the parameter's type.
 

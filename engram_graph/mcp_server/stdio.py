@@ -1,0 +1,68 @@
+"""The server over standard input and output; standard output belongs to the protocol alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any, BinaryIO, cast
+
+from mcp.server.stdio import stdio_server
+
+from engram_graph.mcp_server.profile import Profile
+from engram_graph.mcp_server.server import MemoryServer, build, kept_open
+from engram_graph.memory import AsyncMemory
+
+
+async def serve(memory: AsyncMemory, profile: Profile, stop: asyncio.Event) -> None:
+    """Serve one client until its input ends or ``stop`` is set; ``memory`` is closed then."""
+    server = build(memory, profile)
+    async with kept_open(memory):
+        serving = asyncio.create_task(_speak(server), name="engram_graph mcp")
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            serving.cancel()
+            stopping.cancel()
+            await asyncio.gather(serving, stopping, return_exceptions=True)
+        if not serving.cancelled():
+            serving.result()
+
+
+async def _speak(server: MemoryServer) -> None:
+    # What prints while it serves goes to standard error: the SDK sees to that.
+    async with stdio_server(stdin=cast("Any", _lines(_own_input()))) as (received, sent):
+        await server.run_streams(received, sent)
+
+
+def _own_input() -> BinaryIO:
+    """Standard input, for this server alone: processes that it starts find theirs empty."""
+    own = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return os.fdopen(own, "rb")
+
+
+async def _lines(file: BinaryIO) -> AsyncIterator[str]:
+    """The lines of ``file``, read in a thread that nobody waits for at the end.
+
+    The SDK's own reading cannot be broken off: a signal would wait for the next line.
+    """
+    loop = asyncio.get_running_loop()
+    waiting: asyncio.Queue[str | None] = asyncio.Queue()
+
+    def read() -> None:
+        with suppress(RuntimeError):  # the loop has gone
+            with suppress(OSError):
+                for line in file:
+                    text = line.decode("utf-8", errors="replace")
+                    loop.call_soon_threadsafe(waiting.put_nowait, text)
+            loop.call_soon_threadsafe(waiting.put_nowait, None)
+
+    threading.Thread(target=read, name="engram_graph stdin", daemon=True).start()
+    while (line := await waiting.get()) is not None:
+        yield line
