@@ -9,9 +9,12 @@ with Memory("maya") as memory:
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # what to do with it is yours to say
 
 # Loaded on first use: importing the package stays quick, and --help needs none of it.
 _HOMES = {
@@ -52,6 +55,8 @@ _HOMES = {
         "ReliabilityBin",
         "Threshold",
     ),
+    "engram_graph.models.items": ("Item", "ItemHit"),
+    "engram_graph.models.moving": ("LeftOut", "Moved"),
     "engram_graph.models.ranking": ("Ranking",),
     "engram_graph.models.results": (
         "Added",

@@ -5,7 +5,10 @@ from __future__ import annotations
 from engram_graph.client.entities import Entities
 from engram_graph.client.feedback import Labelling
 from engram_graph.client.forgetting import Forgetting
+from engram_graph.client.items import Items
+from engram_graph.client.moving import Moving
 from engram_graph.client.networks import Networks
+from engram_graph.client.observed import observed
 from engram_graph.client.querying import Querying
 from engram_graph.client.reading import Reading
 from engram_graph.client.replaying import Replaying
@@ -14,13 +17,16 @@ from engram_graph.client.upkeep import Upkeep
 from engram_graph.client.writing import Writing
 
 
+@observed
 class AsyncMemory(
+    Items,
     Writing,
     Reading,
     Querying,
     Networks,
     Forgetting,
     Transfer,
+    Moving,
     Upkeep,
     Replaying,
     Entities,

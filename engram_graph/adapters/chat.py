@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import anyio
 
+from engram_graph import telemetry
 from engram_graph.adapters.openai_client import OpenAIClient
 from engram_graph.errors import ConfigurationError
 
@@ -153,11 +154,18 @@ class ChatModel:
         import openai
 
         try:
-            with anyio.fail_after(self._longest_s):
+            with (
+                telemetry.request("chat", self.model, "openai", self._client.host) as request,
+                anyio.fail_after(self._longest_s),
+            ):
                 reply = await client.chat.completions.create(
                     **_request(self.model, prompt, form, temperature)
                 )
-            return _completion(reply, self.model)
+                completion = _completion(reply, self.model)
+                request.answered(
+                    completion.model, completion.input_tokens, completion.output_tokens
+                )
+                return completion
         except (openai.APITimeoutError, TimeoutError):
             raise ChatError(
                 "away", f"the language model did not answer within {self._client.timeout_s:g} s"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from engram_graph import telemetry
 from engram_graph.adapters.embed_prefix import name_with_prefixes
 from engram_graph.adapters.openai_client import OpenAIClient
 from engram_graph.errors import ConfigurationError, EmbeddingError
@@ -82,9 +83,13 @@ class OpenAIEmbedder:
 
         extra: dict[str, Any] = {"dimensions": self.dimension} if self._shorten else {}
         try:
-            reply = await client.embeddings.create(
-                model=self._served, input=batch, encoding_format="float", **extra
-            )
+            with telemetry.request(
+                "embeddings", self._served, "openai", self._client.host
+            ) as request:
+                reply = await client.embeddings.create(
+                    model=self._served, input=batch, encoding_format="float", **extra
+                )
+                request.answered(reply.model, getattr(reply.usage, "prompt_tokens", None))
             rows = sorted((row.index, tuple(row.embedding)) for row in reply.data)
         # ``from None`` throughout: the library's errors carry the request with key and texts.
         except openai.APITimeoutError:

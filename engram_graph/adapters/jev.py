@@ -8,9 +8,11 @@ from dataclasses import replace
 
 import httpx
 
+from engram_graph import telemetry
 from engram_graph.adapters import jev_wire as wire
 from engram_graph.adapters.http import Endpoint, Timing
 from engram_graph.adapters.network_decider import Once, Progress, Purse, ask_in_parts, purse
+from engram_graph.adapters.openai_client import host_of
 from engram_graph.errors import ConfigurationError
 from engram_graph.models.decisions import Ask, Reply
 from engram_graph.questions import build
@@ -61,6 +63,7 @@ class JevDecider:
         for name, value in (("timeout_s", timeout_s), ("rate_per_s", rate_per_s)):
             if not 0 < value < math.inf:
                 raise ConfigurationError(f"{name} must be a number above 0")
+        self._host = host_of(url)
         self._timing = timing or Timing()
         self._purse = purse(budget_usd)
         self._once = Once()
@@ -108,16 +111,19 @@ class JevDecider:
         body = wire.request_body(self.model, build.state(ask, items), items)
         estimate = estimate_tokens(body.decode()) * wire.USD_PER_TOKEN
         progress.requests += 1
-        response = await self._endpoint.post(body, lambda: self._purse.reserve(estimate))
-        progress.request_id = response.headers.get("x-typesafe-request-id") or progress.request_id
-        if response.status_code != 200:
-            raise wire.failure(
-                response.status_code,
-                response.content,
-                request_id=progress.request_id,
-                secret=self._key,
-            )
-        read = wire.read_reply(response.content, items)
+        with telemetry.request("decide", self.model, "typesafe", self._host) as request:
+            response = await self._endpoint.post(body, lambda: self._purse.reserve(estimate))
+            request_id = response.headers.get("x-typesafe-request-id")
+            progress.request_id = request_id or progress.request_id
+            if response.status_code != 200:
+                raise wire.failure(
+                    response.status_code,
+                    response.content,
+                    request_id=progress.request_id,
+                    secret=self._key,
+                )
+            read = wire.read_reply(response.content, items)
+            request.answered(read.model or "", read.tokens)
         if read.cost_usd is not None:
             self._purse.settle(estimate, read.cost_usd)
         else:

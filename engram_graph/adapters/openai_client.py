@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import anyio.to_thread
 
@@ -16,12 +17,16 @@ class OpenAIClient:
     Args:
         api_key: never logged, never part of an error. base_url: None for OpenAI's own server.
         timeout_s: of one request, in seconds. max_retries: on top of the first try.
+
+    Attributes:
+        host: of ``base_url``, without port, user and path.
     """
 
     def __init__(
         self, api_key: str, base_url: str | None, timeout_s: float, max_retries: int
     ) -> None:
         self.timeout_s = timeout_s
+        self.host = host_of(base_url) if base_url else None
         self._api_key = api_key
         self._base_url = base_url
         self._max_retries = max_retries
@@ -46,6 +51,14 @@ class OpenAIClient:
         client, self._made = self._made, None
         if client is not None:
             await client.close()
+
+
+def host_of(url: str) -> str | None:
+    """The host in a URL; None when there is none."""
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
 
 
 def _import_openai() -> type[AsyncOpenAI]:

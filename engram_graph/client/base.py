@@ -8,6 +8,7 @@ from datetime import date, datetime
 from types import TracebackType
 from typing import Any, Self
 
+from engram_graph import telemetry
 from engram_graph.errors import ConfigurationError, ExtractionError
 from engram_graph.flows import write
 from engram_graph.flows.runtime import Runtime
@@ -55,7 +56,7 @@ class Connection:
         self._runtime: Runtime | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opening = asyncio.Lock()
-        self._waiting: asyncio.Queue[Stored] = asyncio.Queue()
+        self._waiting: asyncio.Queue[tuple[Stored, telemetry.Context]] = asyncio.Queue()
         self._worker: asyncio.Task[None] | None = None
         self._failure: BaseException | None = None
 
@@ -114,15 +115,16 @@ class Connection:
     def _later(self, stored: Stored, degraded: tuple[str, ...]) -> Added:
         if self._worker is None:
             self._worker = asyncio.create_task(self._work(), name="engram_graph writer")
-        self._waiting.put_nowait(stored)
+        self._waiting.put_nowait((stored, telemetry.here()))
         return Added(message=stored.message, duplicate=not stored.created, degraded=degraded)
 
     async def _work(self) -> None:
         """Write the facts of stored messages one after the other, in the order they came."""
         while True:
-            stored = await self._waiting.get()
+            stored, asked = await self._waiting.get()
             try:
-                added = await write.process(await self.open(), stored)
+                with telemetry.continued(asked), telemetry.span("engram.process"):
+                    added = await write.process(await self.open(), stored)
                 if added.message.status is MessageStatus.FAILED:
                     raise ExtractionError(added.message.error or "the extractor failed")
             except Exception as error:  # kept for flush; the message itself is safe

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from engram_graph import telemetry
 from engram_graph.errors import DecisionError
 from engram_graph.models.decisions import Ask, Reply
 from engram_graph.ports import Decider
@@ -24,13 +25,21 @@ async def answered(
         until: a moment of the event loop's clock; whoever has not answered then is away.
     """
     try:
-        async with asyncio.timeout_at(until) as limit:
-            return await decider.ask(ask)
+        with telemetry.part("decide", decider.name, questions=len(ask.questions)) as span:
+            async with asyncio.timeout_at(until) as limit:
+                reply = await decider.ask(ask)
+            span.set_attribute("engram.model", reply.model)
+        if reply.cost_usd and not reply.replayed:
+            telemetry.count("engram.cost", reply.cost_usd, part="decide")
+        if reply.error:
+            telemetry.count("engram.degraded", part="decide")
+        return reply
     except DecisionError as error:
         why = error.code
     except TimeoutError:
         if not limit.expired():
             raise
         why = TOO_SLOW
+    telemetry.count("engram.degraded", part="decide")
     log.warning("%s %s failed: %s", who, decider.name, why)
     return fallback_reply(ask.questions, why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from engram_graph import clock
+from engram_graph import clock, telemetry
 from engram_graph.flows import write as write_flow
 from engram_graph.flows.runtime import Runtime
 from engram_graph.flows.write_fact import is_stated, valid_from
@@ -70,7 +70,9 @@ async def import_facts(
                 (fact, vector, _judgement(fact))
                 for fact, vector in zip(batch, vectors, strict=True)
             ]
-            stored += await store.import_facts(runtime.graph, kept.message, rows, now)
+            new = await store.import_facts(runtime.graph, kept.message, rows, now)
+            telemetry.count("engram.facts.stored", new, tentative=False)
+            stored += new
             done += len(batch)
             if progress:
                 progress(done, len(seen))

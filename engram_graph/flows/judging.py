@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import anyio
 
+from engram_graph import telemetry
 from engram_graph.errors import RerankError
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import read
@@ -113,9 +114,13 @@ async def rankings(
     async def put(at: tuple[int, int], items: Sequence[Fact | Turn]) -> None:
         try:
             with_relation = relation and at == (0, 0)
-            found[at] = await reranker.rerank(query, items, relation=with_relation)
+            with telemetry.part("rerank", reranker.name, items=len(items)):
+                found[at] = await reranker.rerank(query, items, relation=with_relation)
+            telemetry.count("engram.cost", found[at].cost_usd or 0.0, part="rerank")
         except RerankError as error:
-            log.warning("reranker %s failed: %s", reranker.name, error.message)
+            telemetry.count("engram.degraded", part="rerank")
+            # Its code only: the words of somebody's own reranker may hold the question.
+            log.warning("reranker %s failed: %s", reranker.name, error.code)
             found[at] = _lost(items, error.message[:_TOLD])
         except Exception as error:  # a fault in the reranker: raised as it is, not in a group
             faults.append(error)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from contextlib import suppress
+from contextvars import Context
 from datetime import datetime
 
 from engram_graph import clock
@@ -45,7 +46,11 @@ class ReadNotes:
         if self._count >= EVERY_FACTS:
             self._full.set()
         if self._count and (self._task is None or self._task.done()):
-            self._task = asyncio.create_task(self._later(), name="engram_graph reads")
+            self._task = asyncio.create_task(
+                self._later(),
+                name="engram_graph reads",
+                context=Context(),  # no part of the search that happened to begin it
+            )
 
     async def flush(self) -> None:
         """Write them now; what fails is dropped."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from weakref import WeakValueDictionary
 
-from engram_graph import clock
+from engram_graph import clock, telemetry
 from engram_graph.errors import EmbedderMismatchError, EmbeddingError
 from engram_graph.flows.reads import ReadNotes
 from engram_graph.flows.speakers import Speakers
@@ -83,10 +83,12 @@ class Runtime:
                     await self.embedder.embed(["dimension"])  # some tell it only by working
                 await schema.migrate(self.graph, self.embedder.model, self.embedder.dimension)
                 self.fits = self.graph.vectors
-            return list(await self.embedder.embed(texts, query=query)), None
+            with telemetry.part("embed", self.embedder.model, texts=len(texts)):
+                return list(await self.embedder.embed(texts, query=query)), None
         except EmbedderMismatchError:
             raise
         except EmbeddingError as error:
+            telemetry.count("engram.degraded", part="embed")
             log.warning("embedder failed: %s", error.code)
             return [None] * len(texts), f"embedder: {error.message}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from engram_graph import telemetry
 from engram_graph.errors import ExtractionError, InputError
 from engram_graph.flows.runtime import Runtime
 from engram_graph.flows.write_fact import Written, settle_fact, write_fact
@@ -58,6 +59,7 @@ async def process(
         try:
             extracted = await _extract(runtime, message)
         except ExtractionError as error:
+            telemetry.count("engram.degraded", part="extract")
             log.warning("extractor %s failed: %s", runtime.extractor.name, error.code)
             await write.set_status(runtime.graph, message, MessageStatus.FAILED, error.message)
             failed = message.model_copy(
@@ -132,7 +134,9 @@ async def _extract(runtime: Runtime, message: Message) -> Extracted:
     recent = await write.recent_messages(
         runtime.graph, message, runtime.method.thresholds.context_messages
     )
-    drafts = await runtime.extractor.extract(message.model_copy(update={"text": heard}), recent)
+    with telemetry.part("extract", name) as span:
+        drafts = await runtime.extractor.extract(message.model_copy(update={"text": heard}), recent)
+        span.set_attribute("engram.drafts", len(drafts))
     usable = [d for d in (usable_draft(draft, message) for draft in drafts) if d is not None]
     if recalled := is_recall_block(message.text):
         usable = [

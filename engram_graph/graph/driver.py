@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import logging
 import random
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import neo4j
 from neo4j import exceptions as failures
 
+from engram_graph import telemetry
 from engram_graph.errors import (
     ConfigurationError,
     DimensionError,
@@ -31,6 +34,9 @@ OLDEST = (2026, 2)
 _SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _CONNECT_SECONDS = 15.0  # also for a port that accepts and then says nothing
 _RETRY_SECONDS = 30.0
+SLOW_SECONDS = 2.0
+"""A statement that takes longer is named in the log."""
+log = logging.getLogger(__name__)
 Row = dict[str, Any]
 T = TypeVar("T")
 
@@ -46,9 +52,12 @@ class Tx:
     vectors after the last of these, if its statement told (as a column ``vectors``).
     """
 
-    def __init__(self, tx: neo4j.AsyncManagedTransaction, place: int) -> None:
+    def __init__(
+        self, tx: neo4j.AsyncManagedTransaction, place: int, noted: dict[str, str]
+    ) -> None:
         self._tx = tx
         self._place = place
+        self._noted = noted
         self.carries = False
         self.seen: Vectors | None = None
 
@@ -59,9 +68,11 @@ class Tx:
         if self._place > 1:
             query = places.at(query, self._place)
             params = {name: places.renamed(value, self._place) for name, value in params.items()}
-        result = await self._tx.run(query.text, params)
-        # Maps and lists only, never nodes: data() would walk through every value in vain.
-        rows = [dict(record.items()) for record in await result.fetch(_ALL)]  # type: ignore[no-untyped-call]
+        with _statement(query.name, self._noted) as span:
+            result = await self._tx.run(query.text, params)
+            # Maps and lists only, never nodes: data() would walk through every value in vain.
+            rows = [dict(record.items()) for record in await result.fetch(_ALL)]  # type: ignore[no-untyped-call]
+            span.set_attribute("db.response.returned_rows", len(rows))
         if carries and rows and _TOLD in rows[0]:
             self.seen = _vectors([row.pop(_TOLD) for row in rows])
         return rows
@@ -85,6 +96,7 @@ class Graph:
     def __init__(self, uri: str, username: str, password: str, database: str | None = None) -> None:
         self.uri = re.sub(r"//.*@", "//", uri)  # for messages: a password may stand in it
         self._database = database
+        self._noted = _noted(self.uri, database)
         try:
             if uri.partition("://")[0] not in _SCHEMES:
                 raise ValueError("unknown scheme")
@@ -150,22 +162,26 @@ class Graph:
 
     async def write(self, query: NamedQuery, **params: Any) -> list[Row]:
         """Rows of a writing statement; it must be repeatable."""
-        return await self.transact(query.name, lambda tx: tx.run(query, **params))
+        return await self._managed(
+            neo4j.WRITE_ACCESS, query.name, lambda tx: tx.run(query, **params)
+        )
 
     async def transact(self, name: str, work: Callable[[Tx], Awaitable[T]]) -> T:
         """Run ``work`` in one writing transaction; it may run twice, so what it does else must be
         repeatable."""
-        return await self._managed(neo4j.WRITE_ACCESS, name, work)
+        with telemetry.span("engram.transaction", {"engram.transaction.name": name}):
+            return await self._managed(neo4j.WRITE_ACCESS, name, work)
 
     async def look(self, name: str, work: Callable[[Tx], Awaitable[T]]) -> T:
         """Run ``work`` in one reading transaction: its statements see one state."""
-        return await self._managed(neo4j.READ_ACCESS, name, work)
+        with telemetry.span("engram.transaction", {"engram.transaction.name": name}):
+            return await self._managed(neo4j.READ_ACCESS, name, work)
 
     async def schema(self, query: NamedQuery, **params: Any) -> list[Row]:
         """Rows of a schema or SHOW statement, in a transaction of its own."""
-        return await self.statement(places.at(query, self.place).text, **params)
+        return await self.statement(places.at(query, self.place).text, name=query.name, **params)
 
-    async def statement(self, text: Any, **params: Any) -> list[Row]:
+    async def statement(self, text: Any, *, name: str = "statement", **params: Any) -> list[Row]:
         """Rows of one auto-commit statement, such as of a migration; it must be repeatable.
 
         Many may migrate at once: their schema statements deadlock, or find what another made
@@ -176,8 +192,9 @@ class Graph:
         while True:
             try:
                 async with self._mapped(), self._session(neo4j.WRITE_ACCESS) as session:
-                    result = await session.run(text, params)
-                    return [record.data() async for record in result]
+                    with _statement(name, self._noted):
+                        result = await session.run(text, params)
+                        return [record.data() async for record in result]
             except StoreError as error:
                 if not _repeatable(error.__cause__) or time.monotonic() > deadline:
                     raise
@@ -199,7 +216,7 @@ class Graph:
 
         @neo4j.unit_of_work(metadata={"app": "engram_graph", "query": name})
         async def unit(tx: neo4j.AsyncManagedTransaction) -> T:
-            running[:] = [Tx(tx, known.place if known else 1)]
+            running[:] = [Tx(tx, known.place if known else 1, self._noted)]
             done = await work(running[0])
             if known and running[0].carries:  # made before another task saw the change
                 _need_same_embedder(self.embedder, known)
@@ -258,6 +275,39 @@ class Graph:
             raise StoreUnavailableError(
                 f"the connection to Neo4j at {self.uri} failed: {type(error).__name__}"
             ) from error
+
+
+@contextmanager
+def _statement(name: str, noted: dict[str, str]) -> Iterator[telemetry.Span]:
+    """What is told of a statement: its name and how long it took; never a parameter."""
+    began = time.monotonic()
+    measured = {"db.system.name": "neo4j", "db.query.summary": name}
+    with telemetry.span(
+        name,
+        noted | measured,
+        outward=True,
+        metric="db.client.operation.duration",
+        measured=measured,
+    ) as span:
+        try:
+            yield span
+        except failures.Neo4jError as error:
+            span.set_attribute("db.response.status_code", error.code or "")
+            raise
+        finally:
+            if (seconds := time.monotonic() - began) > SLOW_SECONDS:
+                log.warning("slow statement: %s took %.1f s", name, seconds)
+
+
+def _noted(uri: str, database: str | None) -> dict[str, str]:
+    """Where statements go, for their spans."""
+    try:
+        host = urlsplit(uri).hostname
+    except ValueError:
+        host = None
+    return ({"server.address": host} if host else {}) | (
+        {"db.namespace": database} if database else {}
+    )
 
 
 def translate(error: failures.Neo4jError) -> EngramError:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from engram_graph import telemetry
 from engram_graph.errors import ConflictError, StoreError
 from engram_graph.graph import write
 from engram_graph.graph.driver import Graph, Tx
@@ -62,10 +63,11 @@ async def apply_planned(graph: Graph, make: Make, *, finish: bool, what: str) ->
         ConflictError: ``what`` kept changing. NotFoundError: the message was forgotten.
     """
     stale: WritePlan | None = None
+    latest: WritePlan | None = None
 
     async def made(within: float | None) -> WritePlan | None:
-        nonlocal stale
-        plan = await make(within)
+        nonlocal stale, latest
+        plan = latest = await make(within)
         if plan is not None:
             stale = plan if stale is None else _holding_both(plan, stale)
         return plan
@@ -75,11 +77,34 @@ async def apply_planned(graph: Graph, make: Make, *, finish: bool, what: str) ->
         try:
             if attempt < _WITHOUT_LOCKS or stale is None:
                 plan = await made(None)
-                return plan is not None and await write.apply(graph, plan, finish=finish)
-            return await write.apply_held(graph, stale, lambda: made(HELD_SECONDS), finish=finish)
+                applied = plan is not None and await write.apply(graph, plan, finish=finish)
+            else:
+                applied = await write.apply_held(
+                    graph, stale, lambda: made(HELD_SECONDS), finish=finish
+                )
         except write.StalePlanError:
+            telemetry.count("engram.plans.stale")
             log.debug("plan %d was stale", attempt + 1)
+            continue
+        if applied and latest is not None:
+            _count(latest)
+        return applied
     raise ConflictError(f"{what} kept changing", hint="Try again.")
+
+
+def _count(plan: WritePlan) -> None:
+    """Tell the metrics what a plan has changed."""
+    if plan.fact is not None and plan.settles is None:
+        telemetry.count("engram.facts.stored", tentative=plan.fact.tentative)
+    for each in plan.judgements:
+        telemetry.count(
+            "engram.decisions",
+            question=each.question,
+            outcome=each.outcome.value,
+            backend=each.backend,
+        )
+        if each.closing and each.closing[0][0] is None and each.closing[1][0] is not None:
+            telemetry.count("engram.facts.closed")
 
 
 def _holding_both(plan: WritePlan, before: WritePlan) -> WritePlan:

@@ -16,8 +16,12 @@ log = logging.getLogger(__name__)
 DEFAULT_DIMENSION = 384  # of the packaged model; used while no embedder is installed
 _WAIT_SECONDS = 120
 _CREATED = re.compile(r"CREATE (?:CONSTRAINT|(?:FULLTEXT |VECTOR )?INDEX) (\w+)")
-_MAKE = ("create_fact_vectors", "create_message_vectors")
-_DROP = {"fact_vector": "drop_fact_vectors", "message_vector": "drop_message_vectors"}
+_MAKE = ("create_fact_vectors", "create_message_vectors", "create_item_vectors")
+_DROP = {
+    "fact_vector": "drop_fact_vectors",
+    "message_vector": "drop_message_vectors",
+    "item_vector": "drop_item_vectors",
+}
 
 
 async def migrate(graph: Graph, embedder: str | None, dimension: int | None) -> int:
@@ -49,7 +53,7 @@ async def migrate(graph: Graph, embedder: str | None, dimension: int | None) -> 
         )
     for migration in known[version:]:
         for statement in migration.statements:
-            await graph.statement(places.spelled(statement, graph.place))
+            await graph.statement(places.spelled(statement, graph.place), name="migration")
         await graph.write(load("schema")["record_version"], version=migration.version)
         log.info("schema: applied %04d_%s", migration.version, migration.name)
     if stored_dimension is None:
@@ -72,7 +76,7 @@ async def dimensions(graph: Graph) -> dict[str, int]:
 
 
 async def create_vectors(graph: Graph, place: int, dimension: int) -> None:
-    """The two vector indexes of ``place``, where they are not there yet."""
+    """The vector indexes of ``place``, where they are not there yet."""
     for name in _MAKE:
         await graph.schema(places.at(load("schema")[name], place), dimension=dimension)
 
