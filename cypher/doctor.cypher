@@ -9,6 +9,14 @@ WHERE n.namespace IS NOT NULL
 RETURN DISTINCT n.namespace AS namespace
 ORDER BY namespace
 
+// name: namespaces_starting
+// The namespaces whose names start so, of any record: those that belong to one test.
+CYPHER 25
+MATCH (n:Fact|Entity|Alias|Message|Conversation|Decision|Request|Feedback)
+WHERE n.namespace STARTS WITH $prefix
+RETURN DISTINCT n.namespace AS namespace
+ORDER BY namespace
+
 // name: incomplete_records
 // Records without what every look-up starts from. Looks across namespaces: for operators.
 CYPHER 25

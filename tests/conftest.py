@@ -1,9 +1,8 @@
 """One real Neo4j for the whole run, a fresh namespace for each test, ``doctor`` after each test.
 
-The server: ``NEO4J_URI`` (with NEO4J_USERNAME, NEO4J_PASSWORD) when set; else a container with
-``--database container`` or ENGRAM_TEST_DATABASE=container, where Docker runs; else the embedded
-server on a temporary folder. It starts when the first test needs it. A server that does not
-answer ends the run: nothing is ever skipped for it.
+The server is that of the package's own pytest plugin (``engram_graph.testing``): NEO4J_URI, else a
+container when asked for, else the embedded one, shared by all workers of a run. A server that does
+not answer ends the run: nothing is ever skipped for it.
 """
 
 from __future__ import annotations
@@ -14,75 +13,32 @@ import tempfile
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-import neo4j
 import pytest
-from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from engram_graph.adapters.embed_hash import HashEmbedder
-from engram_graph.flows import doctor
-from engram_graph.graph import schema
+from engram_graph.errors import EngramError
 from engram_graph.graph.driver import Graph
-from engram_graph.models.results import Finding
+from engram_graph.server import EmbeddedServer, neo4j_version
+from engram_graph.testing import database
+from engram_graph.testing.choice import CHOICE
+from engram_graph.testing.database import Neo4jServer
+from engram_graph.testing.keeper import Keeper, keeper
 
 _FOREIGN = ("ENGRAM_", "OPENAI_", "TYPESAFE_", "NEO4J_")
 _KEPT = ("ENGRAM_CACHE", "ENGRAM_CHROMIUM")  # where things are; they change no result
-_IMAGE = "engram-neo4j:2026.09.0"
-_NAMESPACES = """CYPHER 25
-MATCH (n:Fact|Entity|Message|Conversation|Decision|Request)
-WHERE n.namespace STARTS WITH $prefix
-RETURN DISTINCT n.namespace AS namespace ORDER BY namespace"""
 
 
-@dataclass(frozen=True)
-class Server:
+class Server(Neo4jServer):
     """The Neo4j of this run."""
-
-    uri: str
-    username: str
-    password: str = field(repr=False)
-    version: str
 
     def graph(self) -> Graph:
         """A new connection pool; the caller closes it."""
         return Graph(self.uri, self.username, self.password)
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """What the environment says about the database, read before it is cleaned."""
-
-    uri: str
-    username: str
-    password: str = field(repr=False)
-    container: bool
-    image: str
-
-
-_CHOICE = pytest.StashKey[_Choice]()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--database",
-        choices=("embedded", "container"),
-        help="the Neo4j to test on while NEO4J_URI is unset (or ENGRAM_TEST_DATABASE)",
-    )
-
-
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "damaged: leaves a broken graph; doctor is not asked after")
-    asked = config.getoption("--database") or os.environ.get("ENGRAM_TEST_DATABASE", "embedded")
-    config.stash[_CHOICE] = _Choice(
-        uri=os.environ.get("NEO4J_URI", "").strip(),
-        username=os.environ.get("NEO4J_USERNAME", "neo4j"),
-        password=os.environ.get("NEO4J_PASSWORD", ""),
-        container=asked == "container",
-        image=os.environ.get("ENGRAM_TEST_IMAGE", _IMAGE),
-    )
     for name in list(os.environ):
         if name.startswith(_FOREIGN) and name not in _KEPT:
             del os.environ[name]
@@ -93,45 +49,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    choice = config.stash[_CHOICE]
+    choice = config.stash[CHOICE]
     if choice.uri:
-        version = _version(choice.uri, choice.username, choice.password)
+        try:
+            version = database.server_version(choice.uri, choice.username, choice.password)
+        except EngramError as error:
+            _end(error)
         return f"neo4j: {version} at {choice.uri}"
     if choice.container:
-        found = "" if _docker() else " asked for, but Docker does not run: embedded instead"
-        return f"neo4j: container {choice.image}{found}"
-    from engram_graph.server.install import neo4j_version
-
+        return f"neo4j: container {choice.image}"
     return f"neo4j: {neo4j_version()} embedded, started by the first test that needs it"
 
 
-def _version(uri: str, username: str, password: str) -> str:
-    """What the server says it is; a server that does not answer ends the run."""
-    try:
-        with neo4j.GraphDatabase.driver(
-            uri, auth=(username, password), connection_timeout=10
-        ) as driver:
-            driver.verify_connectivity()
-            rows = driver.execute_query(
-                "CALL dbms.components() YIELD name, versions WHERE name = 'Neo4j Kernel' "
-                "RETURN versions[0] AS version"
-            ).records
-            return str(rows[0]["version"])
-    except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, ValueError) as error:
-        pytest.exit(f"the tests' Neo4j at {uri} does not answer: {error}", returncode=3)
-
-
-def _docker() -> bool:
-    try:
-        import docker
-    except ImportError:
-        return False
-    try:
-        client = docker.from_env(timeout=5)
-    except docker.errors.DockerException:
-        return False
-    client.close()
-    return True
+def _end(error: EngramError) -> NoReturn:
+    pytest.exit(f"the tests' Neo4j: {error} {error.hint}", returncode=3)
 
 
 @pytest.fixture(scope="session")
@@ -141,96 +72,35 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
+def server(request: pytest.FixtureRequest) -> Server:
     """The Neo4j of this run, started once and stopped at its end."""
-    choice = request.config.stash[_CHOICE]
-    if choice.uri:
-        version = _version(choice.uri, choice.username, choice.password)
-        yield Server(choice.uri, choice.username, choice.password, version)
-    elif choice.container and _docker():
-        yield from _container(choice.image)
-    else:
-        yield from _embedded(tmp_path_factory.mktemp("neo4j"))
+    try:
+        return Server(**vars(request.getfixturevalue("neo4j_server")))
+    except EngramError as error:
+        _end(error)
 
 
 @pytest.fixture(scope="module")
 def empty_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A second server without a schema, for one module: always embedded, never shared."""
-    yield from _embedded(tmp_path_factory.mktemp("empty"))
-
-
-def _embedded(home: Path) -> Iterator[Server]:
-    """An embedded server on an empty folder, for as long as the generator lives."""
-    from engram_graph.errors import EngramError
-    from engram_graph.server import EmbeddedServer
-
-    one = EmbeddedServer(home)
+    home = tmp_path_factory.mktemp("empty")
     try:
-        try:
-            info = one.up(http=False, heap_mb=256)
-        except EngramError as error:
-            pytest.exit(f"the embedded Neo4j did not start: {error} {error.hint}", returncode=3)
-        version = _version(info.bolt_uri, info.username, info.password)
-        yield Server(info.bolt_uri, info.username, info.password, version)
-    finally:
-        one.down()
-
-
-def _container(image: str) -> Iterator[Server]:
-    os.environ.setdefault("TESTCONTAINERS_RYUK_DISABLED", "true")
-    from testcontainers.community.neo4j import Neo4jContainer
-
-    password = uuid.uuid4().hex
-    with Neo4jContainer(image, password=password) as one:
-        uri = one.get_connection_url()
-        yield Server(uri, "neo4j", password, _version(uri, "neo4j", password))
-
-
-class Doctor:
-    """The check after each test, on a connection and an event loop of its own."""
-
-    def __init__(self, portal: BlockingPortal, graph: Graph) -> None:
-        self._portal = portal
-        self._graph = graph
-
-    def findings(self, prefix: str) -> list[tuple[str, Finding]]:
-        """What is broken in the namespaces whose names start with ``prefix``."""
-
-        async def look() -> list[tuple[str, Finding]]:
-            rows = await self._graph.statement(_NAMESPACES, prefix=prefix)
-            names = [row["namespace"] for row in rows]
-            return [
-                (name, finding)
-                for name in names
-                for finding in (await doctor.check(self._graph, name)).findings
-            ]
-
-        return self._portal.call(look)
+        one = database.embedded(home)
+    except EngramError as error:
+        _end(error)
+    yield Server(**vars(one))
+    EmbeddedServer(home).down()
 
 
 @pytest.fixture(scope="session")
-def migrated(server: Server) -> Iterator[Doctor]:
+def migrated(server: Server) -> Iterator[Keeper]:
     """The schema is there, for 384 dimensions."""
-    embedder = HashEmbedder()
-
-    async def open_graph() -> Graph:
-        graph = server.graph()
-        await graph.connect()
-        await schema.migrate(graph, embedder.model, embedder.dimension)
-        return graph
-
-    with start_blocking_portal("asyncio") as portal:
-        graph = portal.call(open_graph)
-        try:
-            yield Doctor(portal, graph)
-        finally:
-            portal.call(graph.close)
+    with keeper(server) as one:
+        yield one
 
 
 @pytest.fixture
-def namespace(request: pytest.FixtureRequest, migrated: Doctor) -> Iterator[str]:
+def namespace(request: pytest.FixtureRequest, migrated: Keeper) -> Iterator[str]:
     """A name nobody used; names that start with it are the test's own too.
 
     After the test, ``doctor`` looks at them all, unless the test is marked ``damaged``.

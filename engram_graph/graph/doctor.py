@@ -44,6 +44,12 @@ async def namespaces(graph: Graph) -> list[str]:
     return [row["namespace"] for row in rows]
 
 
+async def namespaces_starting(graph: Graph, prefix: str) -> list[str]:
+    """Every namespace whose name starts with ``prefix``."""
+    rows = await graph.read(load("doctor")["namespaces_starting"], prefix=prefix)
+    return [row["namespace"] for row in rows]
+
+
 async def counts(graph: Graph, names: Sequence[str]) -> dict[str, int]:
     """Kind of record → how many there are in ``names``."""
     total: dict[str, int] = {}

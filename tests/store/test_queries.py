@@ -44,6 +44,7 @@ UNSCOPED = {
     "index_states": "about the schema",
     "namespaces": "lists the namespaces, for operators",
     "all_namespaces": "lists the namespaces, for operators",
+    "namespaces_starting": "lists the namespaces of one test",
     "incomplete_records": "finds what belongs to no namespace, for operators",
     "plan_reembed": "about the schema",
     "drop_reembed_plan": "about the schema",

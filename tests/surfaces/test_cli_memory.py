@@ -356,11 +356,11 @@ def test_doctor_of_a_broken_graph(
     maya: Engram, on_server: Engram, namespace: str, moved: tuple[str, str], migrated: Any
 ) -> None:
     async def damage() -> None:
-        await migrated._graph.statement(
+        await migrated.graph.statement(
             "MATCH (f:Fact {namespace: $name}) SET f.belief = 7", name=namespace
         )
 
-    migrated._portal.call(damage)
+    migrated.portal.call(damage)
     report = maya("doctor", "--json")
     assert report.code == 1
     assert "belief_range" in [finding["invariant"] for finding in report.json["findings"]]

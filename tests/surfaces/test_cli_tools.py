@@ -79,9 +79,9 @@ def test_the_demos_queries_show_what_they_say(maya: Engram, namespace: str, migr
     queries = maya("demo", "--json").json["cypher"]
 
     async def rows(query: str) -> list[dict[str, Any]]:
-        return [dict(row) for row in await migrated._graph.statement(query)]
+        return [dict(row) for row in await migrated.graph.statement(query)]
 
-    homes, replaced, moved = (migrated._portal.call(rows, each["query"]) for each in queries)
+    homes, replaced, moved = (migrated.portal.call(rows, each["query"]) for each in queries)
     assert len(homes) == 3
     assert ("Maya lives in Porto", "Maya lives in Lisbon") in [
         (row["before"], row["after"]) for row in replaced
