@@ -4,7 +4,8 @@
 // name: all_namespaces
 // Every namespace that any record carries. Looks across namespaces: for operators.
 CYPHER 25
-MATCH (n:Fact|Entity|Alias|Message|Conversation|Decision|Request|Feedback)
+MATCH (n:Fact|Entity|Alias|Message|Conversation|Decision|Request|Feedback|Item
+  |ItemText)
 WHERE n.namespace IS NOT NULL
 RETURN DISTINCT n.namespace AS namespace
 ORDER BY namespace
@@ -12,7 +13,8 @@ ORDER BY namespace
 // name: namespaces_starting
 // The namespaces whose names start so, of any record: those that belong to one test.
 CYPHER 25
-MATCH (n:Fact|Entity|Alias|Message|Conversation|Decision|Request|Feedback)
+MATCH (n:Fact|Entity|Alias|Message|Conversation|Decision|Request|Feedback|Item
+  |ItemText)
 WHERE n.namespace STARTS WITH $prefix
 RETURN DISTINCT n.namespace AS namespace
 ORDER BY namespace
@@ -20,7 +22,8 @@ ORDER BY namespace
 // name: incomplete_records
 // Records without what every look-up starts from. Looks across namespaces: for operators.
 CYPHER 25
-MATCH (n:Fact|Entity|Alias|Message|Conversation|Decision|Request|Feedback)
+MATCH (n:Fact|Entity|Alias|Message|Conversation|Decision|Request|Feedback|Item
+  |ItemText)
 WHERE n.namespace IS NULL
   OR (n:Fact AND (n.id IS NULL OR n.predicate IS NULL OR n.recorded_at IS NULL OR n.text IS NULL))
   OR (n:Entity AND (n.id IS NULL OR n.key IS NULL OR n.name IS NULL))
@@ -31,6 +34,8 @@ WHERE n.namespace IS NULL
   OR (n:Decision AND (n.id IS NULL OR n.decided_at IS NULL OR n.outcome IS NULL))
   OR (n:Request AND (n.id IS NULL OR n.sent_at IS NULL))
   OR (n:Feedback AND (n.id IS NULL OR n.given_at IS NULL))
+  OR (n:Item AND (n.id IS NULL OR n.folder IS NULL OR n.key IS NULL))
+  OR (n:ItemText AND (n.id IS NULL OR n.folder IS NULL))
 RETURN coalesce(n.id, elementId(n)) AS id
 LIMIT $limit
 
@@ -51,7 +56,9 @@ RETURN
   sum(COUNT { MATCH (q:Request) WHERE q.namespace = namespace AND q.sent_at IS NOT NULL })
     AS requests,
   sum(COUNT { MATCH (w:Feedback) WHERE w.namespace = namespace AND w.given_at IS NOT NULL })
-    AS feedback
+    AS feedback,
+  sum(COUNT { MATCH (i:Item) WHERE i.namespace = namespace AND i.folder IS NOT NULL
+    AND i.key IS NOT NULL }) AS items
 
 // name: fact_ends
 // Facts without exactly one SUBJECT and one OBJECT.
@@ -227,6 +234,29 @@ WHERE w.namespace = namespace AND w.given_at IS NOT NULL
 RETURN w.id AS id
 LIMIT $limit
 
+// name: item
+// Items without a value, its order of times or its number of messages; texts that are not those of
+// one item at their path.
+CYPHER 25
+UNWIND $namespaces AS namespace
+CALL (namespace) {
+  MATCH (i:Item)
+  WHERE i.namespace = namespace AND i.folder IS NOT NULL AND i.key IS NOT NULL
+    AND (i.value IS NULL OR i.source IS NULL OR coalesce(i.said < 0, true)
+      OR coalesce(i.updated_at < i.created_at, true))
+  RETURN i.id AS id
+UNION ALL
+  MATCH (t:ItemText)
+  WHERE t.namespace = namespace AND t.folder IS NOT NULL
+    AND (t.text IS NULL OR COUNT { (t)<-[:INDEXED_AS]-() } <> 1 OR NOT EXISTS {
+      MATCH (t)<-[:INDEXED_AS]-(i:Item)
+      WHERE i.namespace = namespace AND i.folder = t.folder
+    })
+  RETURN t.id AS id
+}
+RETURN id
+LIMIT $limit
+
 // name: belief_range
 // Facts whose belief is not in [.02, .98].
 CYPHER 25
@@ -321,6 +351,10 @@ UNION ALL
   MATCH (w:Feedback)
   WHERE w.namespace = namespace AND w.given_at IS NOT NULL
   RETURN w.id AS id, [w.given_at] AS moments
+UNION ALL
+  MATCH (i:Item)
+  WHERE i.namespace = namespace AND i.folder IS NOT NULL AND i.key IS NOT NULL
+  RETURN i.id AS id, [i.created_at, i.updated_at] AS moments
 }
 WITH id, moments
 WHERE any(moment IN moments WHERE CASE
@@ -331,7 +365,7 @@ RETURN id
 LIMIT $limit
 
 // name: embedding_dimension
-// Facts and messages whose vector has another dimension than the index. No vector is allowed.
+// Facts, messages and texts of items whose vector has another dimension than the index. No vector is allowed.
 CYPHER 25
 UNWIND $namespaces AS namespace
 CALL (namespace) {
@@ -342,6 +376,10 @@ UNION ALL
   MATCH (n:Message)
   WHERE n.namespace = namespace AND n.status IS NOT NULL
   RETURN n
+UNION ALL
+  MATCH (n:ItemText)
+  WHERE n.namespace = namespace AND n.folder IS NOT NULL
+  RETURN n
 }
 WITH n
 WHERE n.embedding IS NOT NULL AND size(n.embedding) <> $dimension
@@ -349,7 +387,7 @@ RETURN n.id AS id
 LIMIT $limit
 
 // name: stray_vector
-// Facts and messages with a vector at a place that is not the current one, while none is to be
+// Facts, messages and texts of items with a vector at a place that is not the current one, while none is to be
 // there: then all vectors are being made anew, or that broke off.
 CYPHER 25
 UNWIND $namespaces AS namespace
@@ -360,6 +398,10 @@ CALL (namespace) {
 UNION ALL
   MATCH (n:Message)
   WHERE n.namespace = namespace AND n.status IS NOT NULL
+  RETURN n
+UNION ALL
+  MATCH (n:ItemText)
+  WHERE n.namespace = namespace AND n.folder IS NOT NULL
   RETURN n
 }
 WITH n
@@ -557,3 +599,18 @@ CALL (place) {
   LIMIT $limit
 }
 RETURN place.namespace AS namespace, id, at, id AS after, texts, [] AS json
+
+// name: item_texts
+// Values of items and what finds them: a page of each namespace in $places, after its (at, after).
+CYPHER 25
+UNWIND $places AS place
+CALL (place) {
+  MATCH (i:Item)
+  WHERE i.namespace = place.namespace AND i.created_at >= place.at AND i.id IS NOT NULL
+    AND (i.created_at > place.at OR i.id > place.after)
+  RETURN i
+  ORDER BY i.namespace, i.created_at, i.id
+  LIMIT $limit
+}
+RETURN place.namespace AS namespace, i.id AS id, i.created_at AS at, i.id AS after,
+  COLLECT { MATCH (i)-[:INDEXED_AS]->(t:ItemText) RETURN t.text } AS texts, [i.value] AS json

@@ -241,6 +241,15 @@ MATCH (w:Feedback {id: id})
 WHERE w.namespace = $namespace
 DETACH DELETE w
 
+// name: erase_items
+// Items with their texts.
+CYPHER 25
+UNWIND $ids AS id
+MATCH (i:Item {id: id})
+WHERE i.namespace = $namespace
+OPTIONAL MATCH (i)-[:INDEXED_AS]->(t:ItemText)
+DETACH DELETE t, i
+
 // name: rewrite_requests
 // Requests without what is forgotten of them.
 CYPHER 25
@@ -334,6 +343,14 @@ CYPHER 25
 MATCH (w:Feedback)
 WHERE w.namespace = $namespace AND w.given_at IS NOT NULL AND NOT EXISTS { (w)-[:ABOUT]->() }
 RETURN w.id AS id
+LIMIT $limit
+
+// name: some_items
+// Its next items.
+CYPHER 25
+MATCH (i:Item)
+WHERE i.namespace = $namespace AND i.folder IS NOT NULL AND i.key IS NOT NULL
+RETURN i.id AS id
 LIMIT $limit
 
 // name: some_messages

@@ -31,7 +31,7 @@ WITH s WHERE s.next_place IS NULL
 REMOVE s.leftovers
 
 // name: count_vectors
-// How many facts and messages there are, and how many of them have a vector.
+// How many facts, messages and texts of items there are, and how many of them have a vector.
 CYPHER 25
 CALL () {
   MATCH (f:Fact)
@@ -43,7 +43,12 @@ CALL () {
   WHERE m.text IS NOT NULL
   RETURN count(m) AS messages, count(m.embedding) AS message_vectors
 }
-RETURN facts, fact_vectors, messages, message_vectors
+CALL () {
+  MATCH (t:ItemText)
+  WHERE t.text IS NOT NULL
+  RETURN count(t) AS items, count(t.embedding) AS item_vectors
+}
+RETURN facts, fact_vectors, messages, message_vectors, items, item_vectors
 
 // name: facts_without_vector
 // The next facts without a vector, by id.
@@ -63,6 +68,15 @@ RETURN n.id AS id, n.speaker AS speaker, n.text AS text
 ORDER BY n.id
 LIMIT $limit
 
+// name: items_without_vector
+// The next texts of items without a vector, by id.
+CYPHER 25
+MATCH (n:ItemText)
+WHERE n.id > $after AND n.embedding IS NULL AND n.text IS NOT NULL
+RETURN n.id AS id, null AS speaker, n.text AS text
+ORDER BY n.id
+LIMIT $limit
+
 // name: set_fact_vectors
 // Vectors of facts that still say what was embedded.
 CYPHER 25
@@ -77,6 +91,15 @@ RETURN count(n) AS written
 CYPHER 25
 UNWIND $rows AS row
 MATCH (n:Message {id: row.id})
+WHERE n.text = row.text AND n.embedding IS NULL
+SET n.embedding = row.vector
+RETURN count(n) AS written
+
+// name: set_item_vectors
+// Vectors of texts of items; a text never changes.
+CYPHER 25
+UNWIND $rows AS row
+MATCH (n:ItemText {id: row.id})
 WHERE n.text = row.text AND n.embedding IS NULL
 SET n.embedding = row.vector
 RETURN count(n) AS written
@@ -101,9 +124,19 @@ FOREACH (other IN [each IN keys(n) WHERE each STARTS WITH 'embed' AND each <> 'e
   REMOVE n[other])
 RETURN max(n.id) AS last
 
+// name: clean_items
+// Takes the vectors of other places off the next texts of items, by id.
+CYPHER 25
+MATCH (n:ItemText)
+WHERE n.id > $after
+WITH n ORDER BY n.id LIMIT $limit
+FOREACH (other IN [each IN keys(n) WHERE each STARTS WITH 'embed' AND each <> 'embedding'] |
+  REMOVE n[other])
+RETURN max(n.id) AS last
+
 // name: vector_indexes
-// The names of all vector indexes on facts or messages, ours among them.
+// The names of all vector indexes on facts, messages or texts of items, ours among them.
 CYPHER 25
 SHOW VECTOR INDEXES YIELD name, labelsOrTypes
-WHERE labelsOrTypes IN [['Fact'], ['Message']]
+WHERE labelsOrTypes IN [['Fact'], ['Message'], ['ItemText']]
 RETURN name

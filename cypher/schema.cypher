@@ -65,6 +65,17 @@ OPTIONS {indexConfig: {
   `vector.quantization.enabled`: false
 }}
 
+// name: create_item_vectors
+// Vector index on the texts of items; filters inside the index.
+CYPHER 25
+CREATE VECTOR INDEX item_vector IF NOT EXISTS FOR (t:ItemText) ON t.embedding
+WITH [t.namespace, t.folder]
+OPTIONS {indexConfig: {
+  `vector.dimensions`: $dimension,
+  `vector.similarity_function`: 'cosine',
+  `vector.quantization.enabled`: false
+}}
+
 // name: drop_fact_vectors
 // Before the index is made anew in another dimension (only while no vector is stored).
 CYPHER 25
@@ -75,18 +86,24 @@ DROP INDEX fact_vector IF EXISTS
 CYPHER 25
 DROP INDEX message_vector IF EXISTS
 
+// name: drop_item_vectors
+// Before the index is made anew in another dimension (only while no vector is stored).
+CYPHER 25
+DROP INDEX item_vector IF EXISTS
+
 // name: vector_dimensions
 // The dimension of each of our vector indexes.
 CYPHER 25
 SHOW VECTOR INDEXES YIELD name, options
-WHERE name IN ['fact_vector', 'message_vector']
+WHERE name IN ['fact_vector', 'message_vector', 'item_vector']
 RETURN name, options.indexConfig['vector.dimensions'] AS dimension
 
 // name: any_vector
 // Whether any vector is stored (any namespace: the index is shared).
 CYPHER 25
 RETURN EXISTS { MATCH (f:Fact) WHERE f.embedding IS NOT NULL }
-    OR EXISTS { MATCH (m:Message) WHERE m.embedding IS NOT NULL } AS found
+    OR EXISTS { MATCH (m:Message) WHERE m.embedding IS NOT NULL }
+    OR EXISTS { MATCH (t:ItemText) WHERE t.embedding IS NOT NULL } AS found
 
 // name: await_indexes
 // Returns when every index is ONLINE, or fails after the given seconds.

@@ -22,6 +22,10 @@ RETURN
   COUNT { MATCH (a:Alias) WHERE a.namespace = $namespace AND a.key IS NOT NULL } AS alias,
   COUNT { MATCH (w:Feedback) WHERE w.namespace = $namespace AND w.given_at IS NOT NULL }
     AS feedback,
+  COUNT { MATCH (i:Item) WHERE i.namespace = $namespace AND i.folder IS NOT NULL
+    AND i.key IS NOT NULL } AS item,
+  head(COLLECT { MATCH (i:Item) WHERE i.namespace = $namespace AND i.folder IS NOT NULL
+    AND i.key IS NOT NULL RETURN max(i.updated_at) }) AS items_put,
   head(COLLECT { MATCH (f:Fact) WHERE f.namespace = $namespace AND f.predicate IS NOT NULL
     RETURN sum(f.version) }) AS fact_versions,
   head(COLLECT { MATCH (e:Entity) WHERE e.namespace = $namespace AND e.key IS NOT NULL
@@ -152,6 +156,18 @@ RETURN w {.*,
     decision_id: head(COLLECT { MATCH (w)-[:ABOUT]->(d:Decision) RETURN d.id })} AS feedback
 ORDER BY w.given_at, w.id
 
+// name: export_items
+// Items by path and key, after the last one seen, with what they are found by.
+CYPHER 25
+MATCH (i:Item)
+WHERE i.namespace = $namespace AND i.folder >= $folder AND i.key IS NOT NULL
+  AND (i.folder > $folder OR i.key > $after)
+WITH i ORDER BY i.namespace, i.folder, i.key LIMIT $limit
+RETURN i {.*} AS item,
+  COLLECT { MATCH (i)-[:INDEXED_AS]->(t:ItemText)
+    RETURN {text: t.text, vector: CASE WHEN $vectors THEN t.embedding END} ORDER BY t.id } AS texts
+ORDER BY i.folder, i.key
+
 // name: ids_elsewhere
 // Those of the ids that a record of another namespace has.
 CYPHER 25
@@ -173,6 +189,9 @@ UNION ALL
   RETURN n
 UNION ALL
   MATCH (n:Feedback {id: id})
+  RETURN n
+UNION ALL
+  MATCH (n:Item {id: id})
   RETURN n
 }
 WITH id, n
@@ -380,6 +399,20 @@ UNION ALL
 MERGE (w:Feedback {id: row.properties.id})
 ON CREATE SET w += row.properties
 MERGE (w)-[:ABOUT]->(n)
+
+// name: transfer_items
+// Items whose path and key are free, with the texts they are found by.
+CYPHER 25
+UNWIND $rows AS row
+MERGE (i:Item {namespace: $namespace, folder: row.folder, key: row.key})
+ON CREATE SET i += row.own, i.made = true
+WITH row, i
+FILTER i.made IS NOT NULL
+REMOVE i.made
+WITH row, i
+UNWIND row.texts AS text
+CREATE (i)-[:INDEXED_AS]->(t:ItemText)
+SET t = text.properties, t.namespace = $namespace, t.folder = i.folder
 
 // name: transfer_done
 // Takes the mark from what is imported whole.

@@ -42,6 +42,7 @@ INVARIANTS = (
     Invariant(
         "feedback", "feedback", "a label of nothing, of several things, or without a verdict"
     ),
+    Invariant("item", "items", "no whole item, or a text that is none of its own"),
     Invariant("belief_range", "facts", "belief is not in [.02, .98]"),
     Invariant("belief_decided", "facts", "belief is not what its decisions made it, one by one"),
     Invariant(
@@ -115,7 +116,7 @@ async def check(graph: Graph, namespace: str | None) -> Report:
     if namespace is None:
         report(INCOMPLETE, await store.incomplete_records(graph, MAX_IDS))
         report(REEMBED, await store.reembedding(graph), 1)
-        report(INDEX, await store.broken_indexes(graph, dimension), 2)
+        report(INDEX, await store.broken_indexes(graph, dimension), 3)
     return Report(namespace=namespace, findings=tuple(findings), checked=checked)
 
 

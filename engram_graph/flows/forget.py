@@ -39,6 +39,7 @@ async def forget_everything(runtime: Runtime, namespace: str, *, dry_run: bool) 
         entities=counts["entities"],
         decisions=counts["decisions"],
         requests=counts["requests"],
+        items=counts["items"],
         dry_run=dry_run,
     )
 

@@ -60,6 +60,7 @@ async def reembed(
         switched=switched,
         facts=found.facts,
         messages=found.messages,
+        items=found.items,
         missing=found.missing,
         seconds=seconds,
         tokens=tokens,

@@ -32,6 +32,7 @@ from engram_graph.models.export import (
     FactRecord,
     FeedbackRecord,
     Header,
+    ItemRecord,
     LinkRecord,
     MentionRecord,
     MessageRecord,
@@ -166,6 +167,8 @@ class _Transport:
             case FeedbackRecord():
                 labels = [self._names.feedback(record) for record in _only(batch, FeedbackRecord)]
                 await store.feedback(self._graph, self._namespace, _there(labels))
+            case ItemRecord():
+                await self._write_items(_only(batch, ItemRecord))
 
     async def finish(self) -> None:
         """All is there: take the marks away."""
@@ -295,6 +298,22 @@ class _Transport:
                 }
                 kept.append(record.model_copy(update=here))
         await store.mentions(self._graph, self._namespace, list(entities.values()), kept)
+
+    async def _write_items(self, records: Sequence[ItemRecord]) -> None:
+        texts = [text for record in records for text in record.texts]
+        vectors = iter(await self._vectors([t.text for t in texts], [t.vector for t in texts]))
+        here = [
+            record.model_copy(
+                update={
+                    "item": self._names.item(record.item),
+                    "texts": tuple(
+                        text.model_copy(update={"vector": next(vectors)}) for text in record.texts
+                    ),
+                }
+            )
+            for record in records
+        ]
+        await store.items(self._graph, self._namespace, here)
 
     async def _vectors(
         self, texts: Sequence[str], given: Sequence[Vector | None]

@@ -19,6 +19,7 @@ from engram_graph.models.export import (
     RequestRecord,
 )
 from engram_graph.models.facts import Link
+from engram_graph.models.items import Item
 
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
@@ -147,6 +148,10 @@ class Names:
         if not (changed["fact_id"] or changed["decision_id"]):
             return None
         return record.model_copy(update={"feedback": old.model_copy(update=changed)})
+
+    def item(self, old: Item) -> Item:
+        """An item under its new id; the source_ids of its messages stay."""
+        return old.model_copy(update={"id": self.derived(old.id), "namespace": self._namespace})
 
     def _renamed(self, value: Any) -> Any:
         """A value with new ids in place of old ones."""

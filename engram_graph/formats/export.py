@@ -23,6 +23,7 @@ from engram_graph.models.export import (
     FactRecord,
     FeedbackRecord,
     Header,
+    ItemRecord,
     LinkRecord,
     MentionRecord,
     MessageRecord,
@@ -30,6 +31,7 @@ from engram_graph.models.export import (
 )
 from engram_graph.models.facts import Fact, Message
 from engram_graph.models.feedback import Feedback
+from engram_graph.rules.paths import clean_place
 from engram_graph.rules.validate import clean_metadata, clean_namespace, clean_text
 from engram_graph.vocabulary import PREDICATES, MessageStatus
 
@@ -199,6 +201,8 @@ def _check(record: AnyRecord) -> None:
                 _ids(record.merged.id, *record.merged.apart)
         case FeedbackRecord():
             _feedback(record.feedback)
+        case ItemRecord():
+            _item(record)
 
 
 def _feedback(label: Feedback) -> None:
@@ -210,6 +214,16 @@ def _feedback(label: Feedback) -> None:
         raise InputError("a label is about a fact or a decision, one of them")
     if (label.belief is None or label.open is None) == (label.decision_id is None):
         raise InputError("a label on a fact says how it stood, and no other one does")
+
+
+def _item(record: ItemRecord) -> None:
+    item = record.item
+    _ids(item.id)
+    clean_place(item.path, item.key)
+    for text in (item.source, *(each.text for each in record.texts)):
+        clean_text(text, "text")
+    if item.updated_at < item.created_at:
+        raise InputError("the item was put before it was created")
 
 
 def _message(message: Message) -> None:

@@ -22,12 +22,14 @@ from engram_graph.models.export import (
     FactRecord,
     FeedbackRecord,
     Header,
+    ItemRecord,
     LinkRecord,
     MentionRecord,
     MessageRecord,
     RequestRecord,
 )
 from engram_graph.rules.foreign import secrets_in
+from engram_graph.rules.paths import folder
 from engram_graph.vocabulary import Outcome
 
 _TABLES = """
@@ -79,7 +81,7 @@ class Register:
         """All ids of records, by the thousand."""
         found = self._db.execute(
             "SELECT name FROM names WHERE kind IN "
-            "('message', 'entity id', 'fact', 'decision', 'request', 'feedback')"
+            "('message', 'entity id', 'fact', 'decision', 'request', 'feedback', 'item')"
         )
         while some := found.fetchmany(1000):
             yield [name for (name,) in some]
@@ -254,6 +256,11 @@ def _note(line: Line, header: Header, register: Register) -> None:
             new("feedback", label.id)
             known("fact", label.fact_id)
             known("decision", label.decision_id)
+        case ItemRecord(item=item, texts=texts):
+            new("item", item.id)
+            new("path of an item", folder(item.path) + "/" + item.key)
+            for text in texts:
+                _length(text.vector, header)
 
 
 def _length(vector: list[float] | None, header: Header) -> None:

@@ -16,7 +16,7 @@ from engram_graph.rules.text import namespace_key
 
 TEXTS = (
     *("fact_texts", "message_texts", "entity_texts", "decision_texts", "request_texts"),
-    "feedback_texts",
+    *("feedback_texts", "item_texts"),
 )
 _CHUNK = 1000  # namespaces in one statement
 _TOGETHER = 50  # namespaces whose texts are read at once
@@ -121,7 +121,8 @@ async def broken_indexes(graph: Graph, wanted: int | None) -> list[str]:
     found = set(await schema.offline_indexes(graph))
     made = await schema.dimensions(graph)
     if wanted is not None:
-        found |= {n for n in ("fact_vector", "message_vector") if made.get(n) != wanted}
+        vectors = ("fact_vector", "message_vector", "item_vector")
+        found |= {name for name in vectors if made.get(name) != wanted}
     return sorted(found)
 
 

@@ -19,7 +19,7 @@ async def forget_namespace(graph: Graph, namespace: str) -> dict[str, int]:
 
     Each transaction leaves what others write meanwhile in one piece.
     """
-    kinds = ("facts", "decisions", "requests", "messages", "entities", "feedback")
+    kinds = ("facts", "decisions", "requests", "messages", "entities", "feedback", "items")
     gone = dict.fromkeys(kinds, 0)
     await _remove_replaced(graph, namespace)
     for _ in range(_PASSES):

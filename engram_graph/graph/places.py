@@ -1,8 +1,8 @@
-"""Where vectors stand: each embedder has a property and two indexes of its own, numbered.
+"""Where vectors stand: each embedder has a property and three indexes of its own, numbered.
 
-Statements say ``embedding``, ``fact_vector`` and ``message_vector``; that is place 1. While another
-place is current, these names mean ``embedding_2``, ``fact_vector_2``, … A number is never used
-again, so vectors of two embedders cannot mix, however old a client is.
+Statements say ``embedding``, ``fact_vector``, ``message_vector``, ``item_vector``: place 1. While
+another place is current, these names mean ``embedding_2``, ``fact_vector_2``, … A number is never
+used again, so vectors of two embedders cannot mix, however old a client is.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from engram_graph.graph.queries import NamedQuery
 PROPERTY = "embedding"
 _QUESTIONS = (PROPERTY, "content")
 """Parameters that hold a question's vectors: as it is, and without speakers' names."""
-_NAMES = re.compile(r"(?<![$\w])(embedding|fact_vector|message_vector)\b")
-_INDEX = re.compile(r"(fact_vector|message_vector)(?:_(\d+))?")
+_NAMES = re.compile(r"(?<![$\w])(embedding|fact_vector|message_vector|item_vector)\b")
+_INDEX = re.compile(r"(fact_vector|message_vector|item_vector)(?:_(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from engram_graph.graph.queries import NamedQuery, load
 from engram_graph.models.facts import Vector
 from engram_graph.rules.text import turn_text
 
-Kind = Literal["fact", "message"]
-KINDS: tuple[Kind, ...] = ("fact", "message")
+Kind = Literal["fact", "message", "item"]
+KINDS: tuple[Kind, ...] = ("fact", "message", "item")
 _CLEANED = 1000  # records in one transaction
 
 
@@ -37,11 +37,14 @@ class Counts:
     fact_vectors: int
     messages: int
     message_vectors: int
+    items: int
+    item_vectors: int
 
     @property
     def missing(self) -> int:
         """Records without one."""
-        return self.facts - self.fact_vectors + self.messages - self.message_vectors
+        held = self.fact_vectors + self.message_vectors + self.item_vectors
+        return self.facts + self.messages + self.items - held
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ async def without_vector(
     return [
         Text(
             row["id"],
-            row["text"] if kind == "fact" else turn_text(row["speaker"], row["text"]),
+            turn_text(row["speaker"], row["text"]) if kind == "message" else row["text"],
             row["text"],
         )
         for row in rows

@@ -10,6 +10,7 @@ from typing import Any
 from engram_graph.graph import records
 from engram_graph.graph.driver import Graph
 from engram_graph.graph.feedback import label
+from engram_graph.graph.items import item
 from engram_graph.graph.queries import load
 from engram_graph.models.decisions import Decision, RequestLog
 from engram_graph.models.export import (
@@ -23,6 +24,8 @@ from engram_graph.models.export import (
     EntityRecord,
     FactRecord,
     FeedbackRecord,
+    ItemRecord,
+    ItemText,
     LinkRecord,
     MentionRecord,
     MergedEntity,
@@ -135,6 +138,16 @@ async def pages(graph: Graph, namespace: str, vectors: bool) -> AsyncIterator[li
     while rows := await graph.read(statements["export_feedback"], **seen, **scope):
         seen = _seen(rows[-1]["feedback"], "given_at")
         yield [FeedbackRecord(feedback=label(row["feedback"])) for row in rows]
+
+    by_path: Row = {"folder": "", "after": ""}
+    while rows := await graph.read(statements["export_items"], vectors=vectors, **by_path, **scope):
+        by_path = {"folder": rows[-1]["item"]["folder"], "after": rows[-1]["item"]["key"]}
+        yield [
+            ItemRecord(
+                item=item(row["item"]), texts=tuple(ItemText(**text) for text in row["texts"])
+            )
+            for row in rows
+        ]
 
 
 def _first() -> Row:

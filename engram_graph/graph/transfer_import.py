@@ -7,6 +7,7 @@ from typing import Any
 
 from engram_graph.graph import records
 from engram_graph.graph.driver import Graph, Tx
+from engram_graph.graph.items import text_rows, value_text
 from engram_graph.graph.queries import load
 from engram_graph.graph.write import Stored
 from engram_graph.models.decisions import RequestLog
@@ -15,10 +16,12 @@ from engram_graph.models.export import (
     DecisionRecord,
     EntityRecord,
     FeedbackRecord,
+    ItemRecord,
     MentionRecord,
     MessageRecord,
 )
 from engram_graph.models.facts import Fact, Link, Vector
+from engram_graph.rules.paths import folder
 
 _ON_RELATIONSHIPS = frozenset(
     {
@@ -268,6 +271,21 @@ async def feedback(graph: Graph, namespace: str, items: Sequence[FeedbackRecord]
         for item in items
     ]
     await graph.write(load("transfer")["transfer_feedback"], namespace=namespace, rows=rows)
+
+
+async def items(graph: Graph, namespace: str, given: Sequence[ItemRecord]) -> None:
+    """Store items whose path and key are free."""
+    rows = [
+        {
+            "folder": folder(one.item.path),
+            "key": one.item.key,
+            "own": one.item.model_dump(include={"id", "created_at", "updated_at", "said", "source"})
+            | {"value": value_text(one.item.value)},
+            "texts": text_rows([(text.text, text.vector) for text in one.texts]),
+        }
+        for one in given
+    ]
+    await graph.write(load("transfer")["transfer_items"], namespace=namespace, rows=rows)
 
 
 async def resolved(graph: Graph, namespace: str, keys: Sequence[str]) -> dict[str, str]:

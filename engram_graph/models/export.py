@@ -10,6 +10,7 @@ from pydantic import Field, RootModel
 from engram_graph.models.decisions import Decision, RequestLog
 from engram_graph.models.facts import Entity, Extracted, Fact, Link, Message, Record, Vector
 from engram_graph.models.feedback import Feedback
+from engram_graph.models.items import Item
 
 FORMAT: Literal["engram_graph/export"] = "engram_graph/export"
 VERSION: Literal[1] = 1
@@ -30,6 +31,7 @@ class Counts(Record):
     request: int = _COUNT
     alias: int = _COUNT
     feedback: int = _COUNT
+    item: int = _COUNT
 
     @property
     def total(self) -> int:
@@ -175,6 +177,21 @@ class FeedbackRecord(Record):
     feedback: Feedback
 
 
+class ItemText(Record):
+    """A text that finds an item."""
+
+    text: str
+    vector: Vector | None = None
+
+
+class ItemRecord(Record):
+    """An item with the texts it is found by; its messages are records of their own."""
+
+    record: Literal["item"] = "item"
+    item: Item
+    texts: tuple[ItemText, ...] = ()
+
+
 AnyRecord = (
     ConversationRecord
     | MessageRecord
@@ -186,6 +203,7 @@ AnyRecord = (
     | RequestRecord
     | AliasRecord
     | FeedbackRecord
+    | ItemRecord
 )
 KINDS = tuple(Counts.model_fields)
 """Every kind of record, in the order of a file."""

@@ -59,7 +59,8 @@ class Forgotten(Record):
     """What went, or would go, with one ``forget``.
 
     Attributes:
-        facts, messages, entities, decisions, requests: how many of each.
+        facts, messages, entities, decisions, requests: how many of each. items: of a whole
+            namespace only.
         fact_ids: of the facts, in no order; empty when a whole namespace went.
         dry_run: only counted, nothing is gone.
     """
@@ -69,6 +70,7 @@ class Forgotten(Record):
     entities: int = 0
     decisions: int = 0
     requests: int = 0
+    items: int = 0
     fact_ids: tuple[str, ...] = ()
     dry_run: bool = False
 

@@ -40,8 +40,8 @@ class ReembedReport(Record):
     Attributes:
         embedder, dimension: what makes the vectors. before, dimension_before: what made them.
         switched: other vectors are in use since this run.
-        facts, messages: stored ones, of all namespaces. missing: those without a vector of this
-            embedder when the run began.
+        facts, messages, items: stored ones, of all namespaces; of items the texts they are found
+            by. missing: those without a vector of this embedder when the run began.
         seconds, tokens: of a dry run, what making the missing ones may take, from a sample.
     """
 
@@ -53,6 +53,7 @@ class ReembedReport(Record):
     switched: bool = False
     facts: int = 0
     messages: int = 0
+    items: int = 0
     missing: int = 0
     seconds: float | None = None
     tokens: int | None = None

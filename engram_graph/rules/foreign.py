@@ -22,6 +22,7 @@ from engram_graph.models.export import (
     EntityRecord,
     FactRecord,
     FeedbackRecord,
+    ItemRecord,
     LinkRecord,
     MentionRecord,
     MessageRecord,
@@ -43,6 +44,8 @@ def secrets_in(record: AnyRecord) -> set[str]:
         found.update(_found(text) if len(text) <= 80 else find(text))
     if isinstance(record, MessageRecord):
         found.update(find_in_json(record.message.metadata))
+    if isinstance(record, ItemRecord):
+        found.update(find_in_json(record.item.value))
     return found
 
 
@@ -100,6 +103,13 @@ def without(record: AnyRecord, values: Iterable[str]) -> AnyRecord:
             return record.model_copy(update={"key": key, "name": safe(record.name)})
         case FeedbackRecord(feedback=label):
             return record.model_copy(update={"feedback": changed(label, "why", "given_by")})
+        case ItemRecord(item=item, texts=texts):
+            value = redact_json(item.value, known)
+            update = {
+                "item": item.model_copy(update={"value": value}),
+                "texts": tuple(changed(each, "text") for each in texts),
+            }
+            return record.model_copy(update=update)
         case MentionRecord():
             return record
 
@@ -135,6 +145,8 @@ def _texts(record: AnyRecord) -> Iterator[str | None]:
             yield from (record.key, record.name)
         case FeedbackRecord(feedback=label):
             yield from (label.why, label.given_by)
+        case ItemRecord(texts=texts):
+            yield from (each.text for each in texts)
         case ConversationRecord() | MentionRecord():
             return
 

@@ -24,6 +24,7 @@ from engram_graph.models.feedback import (
     ReliabilityBin,
     Threshold,
 )
+from engram_graph.models.items import Item, ItemHit
 from engram_graph.models.results import (
     Added,
     Diff,
@@ -55,7 +56,7 @@ _PUBLIC: tuple[type[BaseModel], ...] = (
     *(ExportLine, Fact, FactHit, Finding, Forgotten, HygieneReport, Imported, Link, Merged),
     *(MergeSuggestion, Message, NamespaceInfo, Page, Recall, ReembedReport, Report, SameAs),
     *(Scores, Stats, Timeline, TurnHit, Unmerged),
-    *(FactDiff, LinkDiff, TakenBack, Unanswered, WhatIf, ExtractedFacts),
+    *(Item, ItemHit, FactDiff, LinkDiff, TakenBack, Unanswered, WhatIf, ExtractedFacts),
 )
 RECORDS = {re.sub("(?<=[a-z])(?=[A-Z])", "_", one.__name__).lower(): one for one in _PUBLIC}
 """Every record that the package gives away, by the name of its file; and a model's answer when it

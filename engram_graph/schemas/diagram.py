@@ -21,12 +21,14 @@ _PLACES: dict[str, tuple[int, int, tuple[str, str], str]] = {
     "Feedback": (665, 365, _DECIDED, "what people say of it"),
     "Decision": (460, 480, _DECIDED, "what was decided"),
     "Request": (115, 480, _DECIDED, "what was asked"),
+    "Item": (115, 600, _OTHER, "what an application keeps"),
+    "ItemText": (460, 600, _OTHER, "what finds it"),
     "Replay": (345, 60, _OTHER, "an applied what-if"),
     "Replaced": (630, 60, _OTHER, "what it replaced"),
     "EngramSchema": (865, 60, _OTHER, "one node: the version"),
 }
 """Label → centre, fill and border, a word on it. Colours as in Neo4j Browser, by group."""
-_WIDTH, _HEIGHT = 1000, 540
+_WIDTH, _HEIGHT = 1000, 660
 _HALF_WIDTH, _HALF_HEIGHT = 80, 26
 _LETTER = 6.4  # average width of a letter of a caption
 _LINE = "#5b6472"

@@ -19,6 +19,7 @@ from engram_graph.graph.queries import load, migrations
 from engram_graph.models.decisions import Decision, RequestLog
 from engram_graph.models.facts import Entity, Fact, Message, Record
 from engram_graph.models.feedback import Feedback
+from engram_graph.models.items import Item
 from engram_graph.schemas import words
 from engram_graph.vocabulary import NEGATED, PREDICATES
 
@@ -30,6 +31,7 @@ _MODELS: dict[str, type] = {
     "Request": RequestLog,
     "Decision": Decision,
     "Feedback": Feedback,
+    "Item": Item,
 }
 _ELSEWHERE: dict[str, set[str]] = {  # fields that are no property: relationships, or counted
     "Entity": {"facts"},
@@ -40,12 +42,14 @@ _ELSEWHERE: dict[str, set[str]] = {  # fields that are no property: relationship
         *("candidate_belief_before", "candidate_belief_after"),
     },
     "Feedback": {"fact_id", "decision_id"},
+    "Item": {"path"},
 }
 _TEXT, _NUMBER, _MOMENT = "STRING", "INTEGER", "ZONED DATETIME"
 _TEXTS = "LIST<STRING NOT NULL>"
 _STORED: dict[str, str] = {  # what no model has: name of the property → its type
     **dict.fromkeys(("namespace", "namespace_key", "search_text", "key", "name", "id"), _TEXT),
     **dict.fromkeys(("drafts", "metadata", "answers", "question_versions"), _TEXT),  # JSON
+    **dict.fromkeys(("value", "folder", "text"), _TEXT),
     **dict.fromkeys(("entity_id", "merge_id", "kept_id", "gone_id", "fact_id"), _TEXT),
     **dict.fromkeys(("embedder", "next_embedder", "reason", "was", "replaced_key"), _TEXT),
     **dict.fromkeys(("preset", "numbers", "vectors", "state"), _TEXT),  # JSON
@@ -73,6 +77,7 @@ _CLOCKS: dict[str, Clock] = {
     **dict.fromkeys(("recorded_at", "closed_at", "changed_at", "read_at"), "transaction"),
     **dict.fromkeys(("archived_at", "decided_at", "sent_at", "given_at"), "transaction"),
     **dict.fromkeys(("created_at", "entity_created_at", "migrated_at"), "transaction"),
+    "updated_at": "transaction",
     "applied_at": "transaction",
 }
 _PLAIN: tuple[tuple[type, str], ...] = (  # a bool is an int, too
@@ -254,6 +259,7 @@ def _statements() -> Iterable[str]:
         yield from migration.statements
     yield load("schema")["create_fact_vectors"].text
     yield load("schema")["create_message_vectors"].text
+    yield load("schema")["create_item_vectors"].text
 
 
 def _made(statement: str) -> Constraint | Index:

@@ -145,6 +145,30 @@ NODES: dict[str, tuple[str, dict[str, str]]] = {
             "moved": "of a merge: which ends of the fact moved",
         },
     ),
+    "Item": (
+        "A value that an application keeps under a path and a key.",
+        {
+            "id": _ID,
+            "namespace": _NAMESPACE,
+            "folder": "its path: each label followed by a slash, a slash in a label as `%2F`",
+            "key": "its name, unique in its path",
+            "value": "a JSON object, secrets taken out",
+            "created_at": "when it was first put",
+            "updated_at": "when it was last put",
+            "said": "how many messages say what it said",
+            "source": "source_ids of these messages: this, a colon, their number from 1",
+        },
+    ),
+    "ItemText": (
+        "A text that an item is found by.",
+        {
+            "id": _ID,
+            "namespace": _NAMESPACE,
+            "folder": "the path of its item",
+            "text": "of the value, secrets taken out",
+            "embedding": "vector of the text; absent without an embedder",
+        },
+    ),
     "Feedback": (
         "A person's label on a fact or on a decision; it changes neither.",
         {
@@ -253,6 +277,7 @@ RELATIONSHIPS: dict[str, tuple[tuple[tuple[str, str], ...], str, dict[str, str]]
     ),
     "COMPARED_WITH": ((("Decision", "Fact"),), "The second fact of a pair.", _BELIEF),
     "FROM": ((("Decision", "Request"),), "The request whose answers a decision rests on.", {}),
+    "INDEXED_AS": ((("Item", "ItemText"),), "A text that finds the item.", {}),
     "ALIAS_OF": ((("Alias", "Entity"),), "The entity that the name means.", {}),
     "LEFT": ((("Decision", "Alias"),), "A merge of entities and the alias that it left.", {}),
     "REPLACED": ((("Replay", "Replaced"),), "What an applied replay took the place of.", {}),

@@ -9,6 +9,8 @@ from __future__ import annotations
 from engram_graph.sync.entities import BlockingEntities
 from engram_graph.sync.feedback import BlockingLabelling
 from engram_graph.sync.forgetting import BlockingForgetting
+from engram_graph.sync.items import BlockingItems
+from engram_graph.sync.moving import BlockingMoving
 from engram_graph.sync.networks import BlockingNetworks
 from engram_graph.sync.querying import BlockingQuerying
 from engram_graph.sync.reading import BlockingReading
@@ -25,10 +27,12 @@ class Memory(
     BlockingNetworks,
     BlockingForgetting,
     BlockingTransfer,
+    BlockingMoving,
     BlockingUpkeep,
     BlockingReplaying,
     BlockingEntities,
     BlockingLabelling,
+    BlockingItems,
 ):
     """Long-term memory in Neo4j, blocking; see ``AsyncMemory`` for every argument.
 

@@ -17,6 +17,7 @@ from engram_graph.graph.queries import NamedQuery, load, migrations, parse
 from engram_graph.models.decisions import Judgement, RequestLog
 from engram_graph.models.facts import Fact, Message
 from engram_graph.models.feedback import Feedback
+from engram_graph.models.items import Item
 from engram_graph.rules.text import lucene_query, namespace_key
 from engram_graph.vocabulary import NEGATED, PREDICATES, Outcome, Role
 
@@ -36,8 +37,10 @@ UNSCOPED = {
     "record_embedder": "about the schema",
     "create_fact_vectors": "about the schema",
     "create_message_vectors": "about the schema",
+    "create_item_vectors": "about the schema",
     "drop_fact_vectors": "about the schema",
     "drop_message_vectors": "about the schema",
+    "drop_item_vectors": "about the schema",
     "vector_dimensions": "about the schema",
     "any_vector": "the vector index is shared by all namespaces",
     "await_indexes": "about the schema",
@@ -54,10 +57,13 @@ UNSCOPED = {
     "count_vectors": "vectors are made anew for all namespaces",
     "facts_without_vector": "vectors are made anew for all namespaces",
     "messages_without_vector": "vectors are made anew for all namespaces",
+    "items_without_vector": "vectors are made anew for all namespaces",
     "set_fact_vectors": "vectors are made anew for all namespaces",
     "set_message_vectors": "vectors are made anew for all namespaces",
+    "set_item_vectors": "vectors are made anew for all namespaces",
     "clean_facts": "vectors are made anew for all namespaces",
     "clean_messages": "vectors are made anew for all namespaces",
+    "clean_items": "vectors are made anew for all namespaces",
     "bare_message": "the benchmark's own write, the namespace is in the properties",
     "record_requests": "only creates; the namespace is in each row",
     "record_decisions": "creates, and finds by ids from a plan whose facts are locked",
@@ -131,6 +137,7 @@ HOT = (
     "some_entities",
     "some_messages",
     "some_feedback",
+    "some_items",
     "count_pairs",
     "groups",
     "decided_before",
@@ -145,6 +152,7 @@ HOT = (
     "revive_facts",
     *load("transfer"),
     *load("feedback"),
+    *load("items"),
     *load("whatif"),
 )
 NOISE = 300  # records of other tenants, so that the planner sees a table worth an index
@@ -212,7 +220,9 @@ def test_each_statement_can_be_about_another_place(query: NamedQuery) -> None:
     """No column and no key of a parameter is called as a vector property or index is."""
     moved = places.at(query, 3)
     assert moved.text.replace("_3", "") == query.text.replace("_3", "")
-    assert not re.search(r"(?<!\$)\b(embedding|fact_vector|message_vector)\b", moved.text)
+    assert not re.search(
+        r"(?<!\$)\b(embedding|fact_vector|message_vector|item_vector)\b", moved.text
+    )
     assert not re.search(r"(AS|row\.|change\.|fact\.|message\.) ?embedding\b", query.text)
     assert places.at(moved, 5) is moved
     assert places.at(query, 1).text == query.text
@@ -346,6 +356,8 @@ def properties_in_use() -> set[str]:
         *("entity_id", "entity_version", "entity_created_at", "alias_keys", "apart", "made"),
         *("merge_id", "kept_id", "gone_id", "moved", "of", "claimed"),
         *Feedback.model_fields,
+        *Item.model_fields,
+        "folder",
     }
 
 
@@ -354,6 +366,7 @@ def filled(server: Any, migrated: Any) -> Iterator[neo4j.Session]:
     """A session on a server where every name is known and other tenants hold a few records."""
     types = ["SUBJECT", "OBJECT", "MENTIONS", "STATED_IN", "NEXT", "SUPERSEDES", "SAME_AS"]
     types += ["CONTRADICTS", "REFINES", "ABOUT", "COMPARED_WITH", "FROM", "ALIAS_OF", "LEFT"]
+    types += ["INDEXED_AS"]
     with (
         neo4j.GraphDatabase.driver(server.uri, auth=(server.username, server.password)) as driver,
         driver.session() as session,
@@ -363,12 +376,14 @@ def filled(server: Any, migrated: Any) -> Iterator[neo4j.Session]:
         for name in sorted(properties_in_use()):
             session.run("CALL db.createProperty($name)", name=name).consume()
         labels = ["Fact", "Message", "Entity", "Alias", "Conversation", "Decision", "Request"]
-        for label in (*labels, "Feedback"):
+        for label in (*labels, "Feedback", "Item", "ItemText"):
             session.run("CALL db.createLabel($name)", name=label).consume()
         session.run(NOISE_STATEMENT, noise=NOISE, now=now()).consume()
         session.run("CALL db.prepareForReplanning()").consume()
         yield session
-        session.run("MATCH (n:Fact|Message|Entity {noise: true}) DETACH DELETE n").consume()
+        session.run(
+            "MATCH (n:Fact|Message|Entity|Item|ItemText {noise: true}) DETACH DELETE n"
+        ).consume()
 
 
 NOISE_STATEMENT = """CYPHER 25
@@ -380,7 +395,11 @@ CREATE (f)-[:SUBJECT]->(e)
 CREATE (f)-[:OBJECT]->(e)
 CREATE (f)-[:SUPERSEDES]->(f)
 CREATE (:Message {noise: true, id: 'noise' + i, namespace: 'noise' + i % 9, source_id: 's' + i,
-  conversation: 'c' + i % 3, said_at: $now, recorded_at: $now, status: 'done', text: 'k'})"""
+  conversation: 'c' + i % 3, said_at: $now, recorded_at: $now, status: 'done', text: 'k'})
+CREATE (:Item {noise: true, id: 'noise' + i, namespace: 'noise' + i % 9, folder: 'f/', key: 'k' + i,
+  value: '{}', created_at: $now, updated_at: $now, said: 0, source: 's'})
+  -[:INDEXED_AS]->(:ItemText {noise: true, id: 'noise' + i, namespace: 'noise' + i % 9,
+    folder: 'f/', text: 'k'})"""
 
 
 def values(query: NamedQuery) -> dict[str, Any]:
@@ -451,6 +470,10 @@ def values(query: NamedQuery) -> dict[str, Any]:
         "links": [{"source": "f", "target": "g", "properties": {"p": 0.9}, "type": "SAME_AS"}],
         "archives": [{"id": "f", "version": 1, "read_at": None, "sources": 1}],
         "reads": [{"id": "f", "at": now()}],
+        "folder": "users/ann/",
+        "behind": "users/ann0",
+        "skip": 0,
+        "value": "{}",
         "changes": [{"id": "f", "properties": {"belief": 0.5}}],
     }
     return {name: known.get(name) for name in query.params}
