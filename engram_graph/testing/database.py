@@ -150,7 +150,8 @@ def _docker() -> Any:
     try:
         import testcontainers  # noqa: F401
 
-        import docker
+        # Type checkers would take the folder docker/ of this repository for it.
+        docker = import_module("docker")
     except ImportError as error:
         raise ConfigurationError(
             "a Neo4j in a container needs testcontainers",
