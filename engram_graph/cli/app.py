@@ -23,6 +23,7 @@ from engram_graph.cli import (
     forget_command,
     hygiene_command,
     mcp_command,
+    move_commands,
     picture_commands,
     query_command,
     read_commands,
@@ -86,6 +87,7 @@ server_commands.register(app)
 browser_command.register(app)
 write_commands.register(app)
 transfer_commands.register(app)
+move_commands.register(app)
 forget_command.register(app)
 read_commands.register(app)
 query_command.register(app)
