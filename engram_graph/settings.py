@@ -177,6 +177,17 @@ class Settings(BaseSettings):
         validation_alias=_env("ENGRAM_EMBEDDING_MODEL"),
         description="Model name or folder; unset means the packaged all-MiniLM-L6-v2.",
     )
+    embedding_base_url: str | None = Field(
+        None,
+        validation_alias=_env("ENGRAM_EMBEDDING_BASE_URL"),
+        description="OpenAI-compatible server of embeddings; unset means OPENAI_BASE_URL.",
+    )
+    embedding_api_key: SecretStr = Field(
+        SecretStr(""),
+        validation_alias=_env("ENGRAM_EMBEDDING_API_KEY"),
+        description="Its key, where ENGRAM_EMBEDDING_BASE_URL is set: OPENAI_API_KEY is not sent "
+        "there.",
+    )
     embedding_dimension: int | None = Field(
         None,
         gt=0,
@@ -247,6 +258,7 @@ class Settings(BaseSettings):
     @field_validator(
         "neo4j_uri",
         "openai_base_url",
+        "embedding_base_url",
         "typesafe_base_url",
         "typesafe_default_model",
         "decider_model",

@@ -122,8 +122,10 @@ def make_embedder(settings: Settings) -> Embedder | None:
         return cached(
             OpenAIEmbedder(
                 settings.embedding_model or "text-embedding-3-small",
-                api_key=_key(settings),
-                base_url=settings.openai_base_url,
+                api_key=settings.embedding_api_key.get_secret_value() or "none"
+                if settings.embedding_base_url
+                else _key(settings),
+                base_url=settings.embedding_base_url or settings.openai_base_url,
                 dimension=settings.embedding_dimension,
                 query_prefix=settings.embedding_query_prefix or "",
                 text_prefix=settings.embedding_passage_prefix or "",

@@ -27,6 +27,8 @@ _GROUPS = {
     "Embedding": (
         "embedder",
         "embedding_model",
+        "embedding_base_url",
+        "embedding_api_key",
         "embedding_dimension",
         "embedding_query_prefix",
         "embedding_passage_prefix",
@@ -57,6 +59,7 @@ _GROUPS = {
         "rerank_model",
         "rerank_timeout",
     ),
+    "Observability": ("trace_namespace",),
     "MCP server": ("mcp_token",),
 }
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import anyio
 
 from engram_graph import telemetry
-from engram_graph.adapters.openai_client import OpenAIClient
+from engram_graph.adapters.openai_client import OpenAIClient, missing_hint, said
 from engram_graph.errors import ConfigurationError
 
 FORMS = ("json_schema", "json_object", "plain")
@@ -20,7 +20,8 @@ FORMS = ("json_schema", "json_object", "plain")
 Failure = Literal["away", "refused", "too_large", "unusable"]
 Flaw = Literal["", "empty", "cut off", "declined", "without text"]
 _AWAY = frozenset({401, 402, 403, 404, 405, 407, 408, 409, 425, 429})
-_TOO_LONG = ("context length", "context_length", "context size", "context_size", "context window")
+TOO_LONG = ("context length", "context_length", "context size", "context_size", "context window")
+"""In which words servers say that a text has more tokens than their model reads."""
 
 
 class ChatError(Exception):
@@ -30,13 +31,15 @@ class ChatError(Exception):
         kind: ``away`` (not reached, kept failing, key or credit refused), ``refused`` (the request
             itself), ``too_large`` (more tokens than the model reads), ``unusable`` (no completion
             in the reply).
+        hint: what to do, where the reply told; empty if it did not.
         details: ``status`` and ``request_id``, where a server answered.
     """
 
-    def __init__(self, kind: Failure, message: str, **details: Any) -> None:
+    def __init__(self, kind: Failure, message: str, *, hint: str = "", **details: Any) -> None:
         super().__init__(message)
         self.kind: Failure = kind
         self.message = message
+        self.hint = hint
         self.details = details
 
     @property
@@ -173,7 +176,7 @@ class ChatModel:
         except openai.APIConnectionError:
             raise ChatError("away", "the language model cannot be reached") from None
         except openai.APIStatusError as error:
-            raise _refusal(error) from None
+            raise _refusal(error, self.model) from None
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
             raise ChatError(
                 "unusable", f"the language model's reply is unusable: {type(error).__name__}"
@@ -189,24 +192,26 @@ class _FormError(Exception):
         self.temperature = temperature
 
 
-def _refusal(error: Any) -> Exception:
+def _refusal(error: Any, model: str) -> Exception:
     status = error.status_code
     details = {"status": status, "request_id": error.request_id}
-    if status == 413 or (status in (400, 422) and _is_too_long(error)):
+    if status == 413 or (status in (400, 422) and is_too_long(error)):
         return ChatError("too_large", "too large for the language model", **details)
     away = status in _AWAY or status >= 500 or status < 400
     final = ChatError(
-        "away" if away else "refused", f"the language model refused: HTTP {status}", **details
+        "away" if away else "refused",
+        f"the language model refused: HTTP {status}",
+        hint=missing_hint(error, model),
+        **details,
     )
-    if status in (400, 422):
-        return _FormError(final, error.param == "temperature")
+    if status in (400, 422):  # many servers name no parameter, but for their words
+        return _FormError(final, error.param == "temperature" or "temperature" in said(error))
     return final
 
 
-def _is_too_long(error: Any) -> bool:
+def is_too_long(error: Any) -> bool:
     """By the code where there is one; most other servers only say it in words."""
-    said = f"{error.code} {error.type} {error.message}".lower()
-    return any(words in said for words in _TOO_LONG)
+    return any(words in said(error) for words in TOO_LONG)
 
 
 def _request(model: str, prompt: Prompt, form: str, temperature: float | None) -> dict[str, Any]:

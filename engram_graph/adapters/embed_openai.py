@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from engram_graph import telemetry
+from engram_graph.adapters.chat import is_too_long
 from engram_graph.adapters.embed_prefix import name_with_prefixes
-from engram_graph.adapters.openai_client import OpenAIClient
+from engram_graph.adapters.openai_client import OpenAIClient, missing_hint, said
 from engram_graph.errors import ConfigurationError, EmbeddingError
 from engram_graph.models.facts import Vector
 from engram_graph.rules.text import encodable
@@ -57,11 +58,15 @@ class OpenAIEmbedder:
         self._served = model
         self.dimension = dimension or 0
         self._shorten = bool(dimension) and model.startswith("text-embedding-3")
+        self._batch_texts = _BATCH_TEXTS
         self._prefixes = {True: query_prefix, False: text_prefix}
         self._client = OpenAIClient(api_key, base_url, timeout_s, max_retries)
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> list[Vector]:
-        """One unit vector per text, in order. Long texts are cut at about 8,000 tokens.
+        """One unit vector per text, in order.
+
+        Long texts are cut at about 8,000 tokens, or where the model reads fewer at what it takes;
+        how many texts a server takes in one request is found out and remembered.
 
         Raises:
             EmbeddingError: no usable reply; neither key nor text is part of it.
@@ -69,13 +74,32 @@ class OpenAIEmbedder:
         prefix = self._prefixes[query]
         inputs = [cut(prefix + encodable(text)) if text.strip() else _BLANK for text in texts]
         vectors: list[Vector] = []
-        for batch in _batches(inputs):
-            vectors += await self._request(batch)
+        for batch in _batches(inputs, self._batch_texts):
+            vectors += await self._fitting(batch)
         return vectors
 
     async def aclose(self) -> None:
         """Close the connections; a later ``embed`` opens new ones."""
         await self._client.aclose()
+
+    async def _fitting(self, batch: list[str]) -> list[Vector]:
+        """The vectors of ``batch``, in as many requests as the server's limits ask for.
+
+        Servers and models differ in how many texts, and how long ones, they take; a text that is
+        too long is cut in half until it fits.
+        """
+        try:
+            return await self._request(batch)
+        except _LimitError as error:
+            if len(batch) > 1:
+                middle = (len(batch) + 1) // 2
+                if error.texts:
+                    self._batch_texts = min(self._batch_texts, middle)
+                return await self._fitting(batch[:middle]) + await self._fitting(batch[middle:])
+            shorter = cut(batch[0], estimate_tokens(batch[0]) // 2)
+            if error.texts or estimate_tokens(shorter) < _LEAST_TOKENS:
+                raise error.final from None
+            return await self._fitting([shorter])
 
     async def _request(self, batch: list[str]) -> list[Vector]:
         client = await self._client.get()
@@ -101,12 +125,7 @@ class OpenAIEmbedder:
                 "the embedding server cannot be reached", hint="Check its base URL."
             ) from None
         except openai.APIStatusError as error:
-            raise EmbeddingError(
-                f"the embedding server refused: HTTP {error.status_code}",
-                hint=_HINTS.get(error.status_code, ""),
-                status=error.status_code,
-                request_id=error.request_id,
-            ) from None
+            raise _refusal(error, self._served) from None
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
             raise EmbeddingError(
                 f"the embedding server's reply is unusable: {type(error).__name__}"
@@ -134,6 +153,34 @@ class OpenAIEmbedder:
         return [value / norm for value in row]
 
 
+class _LimitError(Exception):
+    """Fewer (``texts``) or shorter texts may pass; ``final`` if they cannot be fewer or shorter."""
+
+    def __init__(self, final: EmbeddingError, texts: bool) -> None:
+        super().__init__()
+        self.final = final
+        self.texts = texts
+
+
+def _refusal(error: Any, model: str) -> Exception:
+    status = error.status_code
+    final = EmbeddingError(
+        f"the embedding server refused: HTTP {status}",
+        hint=missing_hint(error, model) or _HINTS.get(status, ""),
+        status=status,
+        request_id=error.request_id,
+    )
+    words = said(error)
+    if status in (400, 413, 422):
+        if is_too_long(error):
+            return _LimitError(final, texts=False)
+        if status == 413 or any(each in words for each in _TOO_MANY):
+            return _LimitError(final, texts=True)
+    return final
+
+
+_TOO_MANY = ("batch", "too many", "array")
+_LEAST_TOKENS = 16
 _HINTS = {
     400: "Is the model name right, and does it take the dimension that is set?",
     401: "Check the API key.",
@@ -150,13 +197,13 @@ def cut(text: str, max_tokens: int = MAX_TOKENS) -> str:
     return text
 
 
-def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+def _batches(texts: Sequence[str], most: int) -> Iterator[list[str]]:
     """Consecutive texts, by count and by estimated size."""
     batch: list[str] = []
     size = 0
     for text in texts:
         tokens = estimate_tokens(text)
-        if batch and (len(batch) == _BATCH_TEXTS or size + tokens > _BATCH_TOKENS):
+        if batch and (len(batch) >= most or size + tokens > _BATCH_TOKENS):
             yield batch
             batch, size = [], 0
         batch.append(text)

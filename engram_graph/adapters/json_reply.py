@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```[a-zA-Z]{0,10}[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOTALL)
 _STARTS = 200  # places in a reply where an answer may begin, at most
 _OPENING = 200  # characters that tell whether it is ours
@@ -29,7 +30,8 @@ def find_json(
         opening: how an answer begins. One that begins so and does not end well ends the search:
             what else stands in it are its parts.
     """
-    text = _THOUGHT.sub("", reply).replace("\ufeff", "")
+    # Where a template opens the thought, a reply holds its end alone.
+    text = _THOUGHT_END.sub("", _THOUGHT.sub("", reply)).replace("\ufeff", "")
     for candidates in ([text], [found[1] for found in _FENCE.finditer(text)]):
         answers = [each for each in map(_whole, candidates) if accept(each) is not None]
         if answers:

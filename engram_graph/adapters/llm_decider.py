@@ -155,7 +155,9 @@ def _failure(error: ChatError) -> Exception:
             hint="Is the model's name right, and known to this server?",
             **error.details,
         )
-    hint = _HINTS.get(error.status or 0, "Check the network and the base URL (OPENAI_BASE_URL).")
+    hint = error.hint or _HINTS.get(
+        error.status or 0, "Check the network and the base URL (OPENAI_BASE_URL)."
+    )
     if error.status is not None and (error.status >= 500 or error.status == 408):
         hint = "It is overloaded or down; the next write asks it again."
     return DecisionUnavailableError(error.message, hint=hint, **error.details)

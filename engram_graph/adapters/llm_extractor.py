@@ -94,7 +94,7 @@ class LLMExtractor:
         try:
             completion = await self._chat.complete(prompt)
         except ChatError as error:
-            hint = _HINTS.get(error.status or 0, "")
+            hint = error.hint or _HINTS.get(error.status or 0, "")
             if error.kind == "away" and error.status is None:
                 hint = "Check its base URL; `engram resume` tries again."
             raise ExtractionError(error.message, hint=hint, **error.details) from None

@@ -119,7 +119,7 @@ class LLMReranker:
                 middle = (len(items) + 1) // 2
                 halves = items[:middle], items[middle:]
                 return merged([await self._ranked(query, half) for half in halves])
-            raise RerankError(error.message, **error.details) from None
+            raise RerankError(error.message, hint=error.hint, **error.details) from None
         cost_usd = self._meter.settle(estimate, completion)
         order = _order(completion, len(items))
         numbers = places([id_of(item) for item in items], order)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -26,13 +27,16 @@ class Reply:
 class EmbeddingsServer:
     """Answers with hash embeddings three times too long and in reverse order.
 
-    ``script`` holds replies to give first. ``requests`` holds (headers, body) of every request.
+    ``script`` holds replies to give first. ``requests`` holds (headers, body) of every request,
+    ``paths`` its path and query. ``refuses`` may give a reply to a body instead of vectors.
     """
 
     def __init__(self, dimension: int = 48) -> None:
         self.embedder = HashEmbedder(dimension)
         self.script: list[Reply] = []
         self.requests: list[tuple[dict[str, str], dict[str, Any]]] = []
+        self.paths: list[str] = []
+        self.refuses: Callable[[dict[str, Any]], Reply | None] = lambda _: None
         self._lock = threading.Lock()
 
     @property
@@ -72,7 +76,12 @@ class EmbeddingsServer:
         with self._lock:
             headers = {name.lower(): value for name, value in handler.headers.items()}
             self.requests.append((headers, body))
-            reply = self.script.pop(0) if self.script else Reply(body=self._vectors(body))
+            self.paths.append(handler.path)
+            reply = (
+                self.script.pop(0)
+                if self.script
+                else self.refuses(body) or Reply(body=self._vectors(body))
+            )
         time.sleep(reply.delay_s)
         payload = reply.body if isinstance(reply.body, str) else json.dumps(reply.body)
         raw = payload.encode()
