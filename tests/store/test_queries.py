@@ -48,6 +48,8 @@ UNSCOPED = {
     "namespaces": "lists the namespaces, for operators",
     "all_namespaces": "lists the namespaces, for operators",
     "namespaces_starting": "lists the namespaces of one test",
+    "graphiti_groups": "lists what may be moved, for operators",
+    "agent_memory_users": "lists what may be moved, for operators",
     "incomplete_records": "finds what belongs to no namespace, for operators",
     "plan_reembed": "about the schema",
     "drop_reembed_plan": "about the schema",
@@ -67,6 +69,16 @@ UNSCOPED = {
     "bare_message": "the benchmark's own write, the namespace is in the properties",
     "record_requests": "only creates; the namespace is in each row",
     "record_decisions": "creates, and finds by ids from a plan whose facts are locked",
+}
+
+# What other memories call their records, which moving.cypher reads.
+FOREIGN_LABELS = ("Episodic", "Community", "Saga", "User", "Preference", "ReasoningTrace")
+FOREIGN_TYPES = ("RELATES_TO", "HAS_MESSAGE", "HAS_PREFERENCE", "SUPERSEDED_BY")
+FOREIGN_PROPERTIES = {
+    *("uuid", "group_id", "content", "source", "source_description", "valid_at", "invalid_at"),
+    *("expired_at", "reference_time", "episodes", "fact", "summary", "identifier", "session_id"),
+    *("user_identifier", "timestamp", "type", "relation_type", "description", "evidence"),
+    *("source_message_ids", "subject", "object", "category", "preference", "context"),
 }
 
 # What a namespace may cost: these operators walk through other tenants' records.
@@ -371,12 +383,12 @@ def filled(server: Any, migrated: Any) -> Iterator[neo4j.Session]:
         neo4j.GraphDatabase.driver(server.uri, auth=(server.username, server.password)) as driver,
         driver.session() as session,
     ):
-        for name in types:
+        for name in (*types, *FOREIGN_TYPES):
             session.run("CALL db.createRelationshipType($name)", name=name).consume()
-        for name in sorted(properties_in_use()):
+        for name in sorted(properties_in_use() | FOREIGN_PROPERTIES):
             session.run("CALL db.createProperty($name)", name=name).consume()
         labels = ["Fact", "Message", "Entity", "Alias", "Conversation", "Decision", "Request"]
-        for label in (*labels, "Feedback", "Item", "ItemText"):
+        for label in (*labels, *FOREIGN_LABELS, "Feedback", "Item", "ItemText"):
             session.run("CALL db.createLabel($name)", name=label).consume()
         session.run(NOISE_STATEMENT, noise=NOISE, now=now()).consume()
         session.run("CALL db.prepareForReplanning()").consume()
