@@ -30,9 +30,9 @@ from engram_graph.ports import Decider
 from engram_graph.rules import questions as about
 from engram_graph.rules.plan import first_questions, make_plan
 from engram_graph.rules.questions import NAMES, question
+from engram_graph.testing.fake_llm import FakeLLM, asked, decisions
 from engram_graph.vocabulary import Outcome
 from tests.contract.jev_server import JevServer, Scripted
-from tests.contract.llm_server import LLMServer, asked, decisions
 from tests.contract.test_deciders import PAIR, FakeTime, ask_of, fact, usual
 from tests.pure.plan_world import World
 
@@ -103,14 +103,14 @@ def jev_server() -> JevServer:
 
 
 @pytest.fixture
-def llm_server() -> Iterator[LLMServer]:
-    with LLMServer() as running:
+def llm_server() -> Iterator[FakeLLM]:
+    with FakeLLM() as running:
         running.answers = decisions
         yield running
 
 
 @pytest.fixture
-def full(jev_server: JevServer, llm_server: LLMServer) -> Callable[[], LadderDecider]:
+def full(jev_server: JevServer, llm_server: FakeLLM) -> Callable[[], LadderDecider]:
     async def no_wait(seconds: float) -> None:
         pass
 
@@ -159,7 +159,7 @@ def test_what_it_does_not_know_is_a_fallback(full: Callable[[], LadderDecider]) 
 
 
 def test_nothing_asked_is_nothing_answered(
-    full: Callable[[], LadderDecider], jev_server: JevServer, llm_server: LLMServer
+    full: Callable[[], LadderDecider], jev_server: JevServer, llm_server: FakeLLM
 ) -> None:
     assert run(once(full(), ask_of())).answers == {}
     assert jev_server.requests == llm_server.requests == []
@@ -173,7 +173,7 @@ def test_it_can_be_closed_twice_and_used_again(full: Callable[[], LadderDecider]
 
 
 def test_each_step_is_asked_what_those_before_left_open(
-    full: Callable[[], LadderDecider], jev_server: JevServer, llm_server: LLMServer
+    full: Callable[[], LadderDecider], jev_server: JevServer, llm_server: FakeLLM
 ) -> None:
     moved = question(about.RELATION, fact(1))  # another home: rules are certain
     worth, kind = question(about.WORTH), question(about.KIND)
@@ -463,7 +463,7 @@ def test_one_cancelled_while_trying_leaves_the_way_free() -> None:
 
 def test_a_dead_step_costs_the_ladder_its_retries_only_at_first(
     jev_server: JevServer,
-    llm_server: LLMServer,
+    llm_server: FakeLLM,
     full: Callable[[], LadderDecider],
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flow_fakes import ScriptedDecider, ScriptedExtractor, broken
+from flow_fakes import ScriptedExtractor, broken
 
 from engram_graph.memory import AsyncMemory
+from engram_graph.testing.scripted import ScriptedDecider
 
 Made = Callable[..., AsyncMemory]
 
@@ -88,6 +89,8 @@ async def full(make_memory: Made, decider: Any, extractor: Any) -> AsyncMemory:
     labelled = await memory.explain("Mirelle|works_at|Hollin Press")
     await memory.feedback(labelled.fact, "right", by="Bero", why="She told me")
     await memory.feedback(None, "wrong", decision=labelled.decisions[0].id)
+    for key in ("tea", "salt"):
+        await memory.put_item(("mirelle", "a/b"), key, {"likes": [key, 1]}, texts=[key, "likes"])
     await memory.add("Mirelle waved.", said_at="2025-03-12T09:00:00Z", source_id="m6")
     return memory
 

@@ -12,11 +12,10 @@ import sys
 from datetime import datetime, timedelta
 from typing import Any
 
-from flow_fakes import ScriptedDecider
-
 from engram_graph import clock
 from engram_graph.settings import Settings
 from engram_graph.sync import Memory
+from engram_graph.testing.scripted import ScriptedDecider
 
 
 class Retries(logging.Handler):

@@ -1,41 +1,14 @@
-"""Scripted models that speak the ports: deciders and extractors whose every word a test knows."""
+"""Models that speak the ports: a decider that is away, an extractor whose every word is known."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from engram_graph.adapters.rules_decider import RulesDecider
 from engram_graph.errors import DecisionUnavailableError, ExtractionError
-from engram_graph.evaluation.scenarios import scripted
-from engram_graph.evaluation.scenarios.step_form import Decider
 from engram_graph.models.decisions import Ask, Reply
 from engram_graph.models.facts import Draft, Message
-
-
-class ScriptedDecider(scripted.ScriptedDecider):
-    """The decider of the behaviour scenarios, scripted in plain dicts.
-
-    Attributes:
-        asked: every question asked, in order.
-    """
-
-    def __init__(self, script: Mapping[str, Any] | None = None) -> None:
-        self.asked: list[str] = []
-        super().__init__()
-        self.script = script or {}
-
-    @property
-    def script(self) -> Any:
-        return self._script
-
-    @script.setter
-    def script(self, given: Mapping[str, Any]) -> None:
-        self._script = Decider(do="decider", answers=given).answers
-
-    async def ask(self, ask: Ask) -> Reply:
-        self.asked += [question.name for question in ask.questions]
-        return await super().ask(ask)
 
 
 class AwayDecider(RulesDecider):

@@ -23,6 +23,7 @@ from engram_graph.graph.driver import Graph
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.facts import Fact
 from engram_graph.rules.method import Method, preset
+from engram_graph.testing import scripted
 
 DATA = Path(__file__).parents[1] / "data"
 _REPLAYED = ("facts", "links", "decisions", "entities")
@@ -88,7 +89,7 @@ async def a_life(make_memory: Callable[..., Any], monkeypatch: pytest.MonkeyPatc
         "worth_remembering": 0.3,
     }
     told = flow_fakes.ScriptedExtractor([flow_fakes.draft("Bero hums", "Bero|related_to|humming")])
-    memory: AsyncMemory = make_memory(decider=flow_fakes.ScriptedDecider(script), extractor=told)
+    memory: AsyncMemory = make_memory(decider=scripted.ScriptedDecider(script), extractor=told)
 
     async def say(fact: str, day: str, **more: Any) -> Any:
         subject, predicate, obj = fact.split("|")

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 from canonical import canonical
-from flow_fakes import AwayDecider, ScriptedDecider, ScriptedExtractor, broken, draft
+from flow_fakes import AwayDecider, ScriptedExtractor, broken, draft
 
 from engram_graph.errors import (
     ConfigurationError,
@@ -24,6 +24,7 @@ from engram_graph.graph import write
 from engram_graph.graph.driver import Graph
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.facts import Draft, Message
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flow_fakes import ScriptedDecider
 
 from engram_graph.graph import forget, merge, retry, write
 from engram_graph.graph.driver import Tx
 from engram_graph.models.decisions import Ask, Reply
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flow_fakes import ScriptedDecider, ScriptedExtractor, draft
+from flow_fakes import ScriptedExtractor, draft
 
 from engram_graph.graph.driver import Graph
 from engram_graph.graph.records import native
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]

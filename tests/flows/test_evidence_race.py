@@ -21,11 +21,11 @@ from typing import Any
 import evidence
 import evidence_writer
 import pytest
-from flow_fakes import ScriptedDecider
 
 from engram_graph.graph.driver import Graph
 from engram_graph.graph.records import native
 from engram_graph.sync import Memory
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Calls = list[dict[str, Any]]

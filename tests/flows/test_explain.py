@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flow_fakes import ScriptedDecider, ScriptedExtractor, draft
+from flow_fakes import ScriptedExtractor, draft
 
 from engram_graph.errors import AmbiguousError, InputError, NotFoundError
 from engram_graph.graph.driver import Graph
 from engram_graph.models.results import Explanation
 from engram_graph.models.story import Decided, Ended, Linked, Now, Questions, Told
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from canonical import canonical, exact
-from flow_fakes import ScriptedDecider
 from transfer_files import graph_of, lines_of, of, write
 
 from engram_graph.errors import AmbiguousError, InputError, NotFoundError, ScopeError
@@ -18,6 +17,7 @@ from engram_graph.models.decisions import Decision
 from engram_graph.models.facts import Fact
 from engram_graph.models.feedback import Calibration, QuestionCalibration
 from engram_graph.models.story import Labelled
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., AsyncMemory]

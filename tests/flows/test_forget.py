@@ -11,11 +11,12 @@ from typing import Any
 import neo4j
 import pytest
 from canonical import canonical
-from flow_fakes import ScriptedDecider, ScriptedExtractor, draft
+from flow_fakes import ScriptedExtractor, draft
 
 from engram_graph.errors import InputError, NotFoundError, ScopeError
 from engram_graph.graph.driver import Graph
 from engram_graph.models.decisions import Ask, Reply
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flow_fakes import AwayDecider, ScriptedDecider, ScriptedExtractor, draft
+from flow_fakes import AwayDecider, ScriptedExtractor, draft
+
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from flow_fakes import ScriptedDecider
 
 from engram_graph.errors import InputError, NotFoundError
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from flow_fakes import ScriptedDecider
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from engram_graph import clock
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Held = dict[str, tuple[datetime, datetime | None]]

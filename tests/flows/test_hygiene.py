@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 from canonical import canonical
-from flow_fakes import AwayDecider, ScriptedDecider, ScriptedExtractor, draft
+from flow_fakes import AwayDecider, ScriptedExtractor, draft
 
 from engram_graph.errors import InputError, NotFoundError
 from engram_graph.flows import reads
 from engram_graph.graph import hygiene as store
 from engram_graph.graph.driver import Graph
 from engram_graph.models.decisions import Ask, Reply
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]

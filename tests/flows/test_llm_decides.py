@@ -10,15 +10,15 @@ from pydantic import SecretStr
 
 from engram_graph.memory import AsyncMemory
 from engram_graph.settings import Settings
-from tests.contract.llm_server import LLMServer, Reply, asked, decisions
+from engram_graph.testing.fake_llm import FakeLLM, Reply, asked, decisions
 
 pytestmark = pytest.mark.anyio
 PRICES = {"llm_usd_per_million_input": 1.0, "llm_usd_per_million_output": 1.0}
 
 
 @pytest.fixture
-def llm() -> Iterator[LLMServer]:
-    with LLMServer() as running:
+def llm() -> Iterator[FakeLLM]:
+    with FakeLLM() as running:
         running.answers = updating
         yield running
 
@@ -32,14 +32,14 @@ def updating(body: dict[str, Any]) -> str:
     return decisions(body, given)
 
 
-def with_llm(settings: Settings, llm: LLMServer, decider: str) -> Settings:
+def with_llm(settings: Settings, llm: FakeLLM, decider: str) -> Settings:
     key = SecretStr("sk-test")
     given = {"decider": decider, "openai_api_key": key, "openai_base_url": llm.url}
     return settings.model_copy(update=given | PRICES)
 
 
 async def test_it_closes_what_was_replaced_and_tells_its_cost(
-    make_memory: Callable[..., AsyncMemory], settings: Settings, namespace: str, llm: LLMServer
+    make_memory: Callable[..., AsyncMemory], settings: Settings, namespace: str, llm: FakeLLM
 ) -> None:
     chosen = with_llm(settings, llm, "llm")
     async with make_memory(namespace, settings=chosen) as memory:
@@ -53,7 +53,7 @@ async def test_it_closes_what_was_replaced_and_tells_its_cost(
 
 
 async def test_each_step_of_a_ladder_is_in_the_log(
-    make_memory: Callable[..., AsyncMemory], settings: Settings, namespace: str, llm: LLMServer
+    make_memory: Callable[..., AsyncMemory], settings: Settings, namespace: str, llm: FakeLLM
 ) -> None:
     chosen = with_llm(settings, llm, "rules>llm")
     async with make_memory(namespace, settings=chosen) as memory:
@@ -72,7 +72,7 @@ async def test_each_step_of_a_ladder_is_in_the_log(
 
 
 async def test_a_ladder_whose_model_is_away_loses_nothing(
-    make_memory: Callable[..., AsyncMemory], settings: Settings, namespace: str, llm: LLMServer
+    make_memory: Callable[..., AsyncMemory], settings: Settings, namespace: str, llm: FakeLLM
 ) -> None:
     llm.answers = None
     llm.otherwise = Reply(status=401, body="{}")

@@ -20,9 +20,9 @@ from engram_graph.graph.driver import Graph
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.results import Added
 from engram_graph.settings import Settings
+from engram_graph.testing.fake_llm import FakeLLM, answer, decisions
 from engram_graph.wiring import make_decider, make_escalation, make_extractor, make_recording
 from tests.contract.jev_server import JevServer, Scripted, two_decimals
-from tests.contract.llm_server import LLMServer, answer, decisions
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., AsyncMemory]
@@ -89,7 +89,7 @@ async def test_everything_by_settings_without_servers_and_keys(
 ) -> None:
     path = tmp_path / "run.sqlite"
     server = Doubting()
-    with server.listening() as url, LLMServer() as llm:
+    with server.listening() as url, FakeLLM() as llm:
         llm.answers = model
         live = settings.model_copy(
             update={

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from canonical import canonical
-from flow_fakes import AwayDecider, ScriptedDecider
+from flow_fakes import AwayDecider
 
 from engram_graph.errors import EngramError, InputError, NotFoundError
 from engram_graph.flows.write import UNSETTLED
 from engram_graph.graph.driver import Graph
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.facts import Fact
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]

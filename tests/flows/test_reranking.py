@@ -25,9 +25,9 @@ from engram_graph.ports import Reranker
 from engram_graph.rules.ranking import id_of
 from engram_graph.rules.render import NOTHING, UNSURE
 from engram_graph.settings import Settings
+from engram_graph.testing.fake_llm import FakeLLM, Reply, items, ranking
+from engram_graph.testing.scripted import ScriptedDecider
 from tests.contract import tiny_cross_encoder
-from tests.contract.llm_server import LLMServer, Reply, items, ranking
-from tests.flows.flow_fakes import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., AsyncMemory]
@@ -35,8 +35,8 @@ KEY = "sk-very-secret-key"
 
 
 @pytest.fixture
-def chat() -> Iterator[LLMServer]:
-    with LLMServer() as running:
+def chat() -> Iterator[FakeLLM]:
+    with FakeLLM() as running:
         yield running
 
 
@@ -45,11 +45,11 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_cross_encoder.make(tmp_path_factory.mktemp("tiny"))
 
 
-def llm(chat: LLMServer, **options: Any) -> LLMReranker:
+def llm(chat: FakeLLM, **options: Any) -> LLMReranker:
     return LLMReranker("small", api_key=KEY, base_url=chat.url, **options)
 
 
-def picks(chat: LLMServer, *words: str) -> None:
+def picks(chat: FakeLLM, *words: str) -> None:
     """The items with one of ``words`` help, the first word first."""
     chat.answers = lambda body: ranking(body, *words)
 
@@ -88,7 +88,7 @@ async def told(memory: AsyncMemory, count: int) -> None:
 
 
 async def test_a_list_leads_in_its_order_and_the_first_found_follow(
-    filled: AsyncMemory, make_memory: Make, chat: LLMServer
+    filled: AsyncMemory, make_memory: Make, chat: FakeLLM
 ) -> None:
     picks(chat, "Ann works at Sable", "Cork", "boat 7", "Oslo")
     recall = await make_memory(reranker=llm(chat)).search("Who owns a boat?")
@@ -113,7 +113,7 @@ async def test_a_list_leads_in_its_order_and_the_first_found_follow(
 
 
 async def test_an_empty_list_says_that_nothing_helps(
-    filled: AsyncMemory, make_memory: Make, chat: LLMServer, namespace: str
+    filled: AsyncMemory, make_memory: Make, chat: FakeLLM, namespace: str
 ) -> None:
     picks(chat)
     judged = make_memory(reranker=llm(chat))
@@ -128,7 +128,7 @@ async def test_an_empty_list_says_that_nothing_helps(
 
 
 async def test_wide_ranks_windows_and_puts_them_together_by_place(
-    memory: AsyncMemory, make_memory: Make, chat: LLMServer
+    memory: AsyncMemory, make_memory: Make, chat: FakeLLM
 ) -> None:
     await told(memory, 40)
     plain = said(await memory.search("boat", mode="turns", wide=True))
@@ -143,7 +143,7 @@ async def test_wide_ranks_windows_and_puts_them_together_by_place(
 
 
 async def test_both_asks_about_facts_and_turns(
-    memory: AsyncMemory, make_memory: Make, chat: LLMServer
+    memory: AsyncMemory, make_memory: Make, chat: FakeLLM
 ) -> None:
     await memory.add("I live in Bonn.", speaker="Ann", said_at="2019-01-01")
     await memory.add("I live in Oslo.", speaker="Ann", said_at="2023-01-01")
@@ -204,7 +204,7 @@ async def test_a_score_counts_by_belief_and_leaves_nothing_out(
 # Down, wrong, refused: the search answers as without a model
 
 
-def broken(kind: str, fault: str, chat: LLMServer, empty: Path) -> Reranker:
+def broken(kind: str, fault: str, chat: FakeLLM, empty: Path) -> Reranker:
     if kind == "decider":
         decider = ScriptedDecider({})
         if fault == "down":
@@ -246,7 +246,7 @@ def broken(kind: str, fault: str, chat: LLMServer, empty: Path) -> Reranker:
 async def test_a_failing_reranker_leaves_the_order_without_one(
     filled: AsyncMemory,
     make_memory: Make,
-    chat: LLMServer,
+    chat: FakeLLM,
     tmp_path: Path,
     kind: str,
     fault: str,
@@ -270,7 +270,7 @@ async def test_a_failing_reranker_leaves_the_order_without_one(
 
 
 async def test_a_lost_window_of_wide_stands_between(
-    memory: AsyncMemory, make_memory: Make, chat: LLMServer
+    memory: AsyncMemory, make_memory: Make, chat: FakeLLM
 ) -> None:
     await told(memory, 40)
     plain = said(await memory.search("boat", mode="turns", wide=True))
@@ -293,7 +293,7 @@ async def test_a_lost_window_of_wide_stands_between(
 
 
 async def test_both_with_one_half_lost(
-    filled: AsyncMemory, make_memory: Make, chat: LLMServer
+    filled: AsyncMemory, make_memory: Make, chat: FakeLLM
 ) -> None:
     await told(filled, 3)
 
@@ -408,7 +408,7 @@ async def test_a_fault_in_a_reranker_is_told_as_it_is(
 
 
 async def test_a_slow_language_model(
-    filled: AsyncMemory, make_memory: Make, settings: Settings, chat: LLMServer
+    filled: AsyncMemory, make_memory: Make, settings: Settings, chat: FakeLLM
 ) -> None:
     chat.script(Reply('{"ranking": [1]}', delay_s=20), last_repeats=True)
     hurried = settings.model_copy(
@@ -460,7 +460,7 @@ async def test_a_language_model_s_rankings_are_replayed_by_settings(
     filled: AsyncMemory,
     make_memory: Make,
     settings: Settings,
-    chat: LLMServer,
+    chat: FakeLLM,
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "run.sqlite"

@@ -15,8 +15,9 @@ from engram_graph.memory import AsyncMemory
 from engram_graph.models.decisions import Ask, Reply
 from engram_graph.models.results import Recall
 from engram_graph.rules.render import NOTHING, UNSURE
+from engram_graph.testing.scripted import ScriptedDecider
 from tests.contract.jev_server import JevServer, Scripted
-from tests.flows.flow_fakes import ScriptedDecider, ScriptedExtractor, draft
+from tests.flows.flow_fakes import ScriptedExtractor, draft
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., AsyncMemory]

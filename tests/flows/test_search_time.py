@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from flow_fakes import ScriptedDecider
 
 from engram_graph import clock
 from engram_graph.adapters import embed_local
 from engram_graph.errors import InputError
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]

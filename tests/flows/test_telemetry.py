@@ -43,7 +43,7 @@ from engram_graph.models.facts import Fact, Vector
 from engram_graph.models.ranking import Ranking
 from engram_graph.settings import Settings
 from engram_graph.sync import Memory
-from tests.contract.llm_server import LLMServer, Reply, answer
+from engram_graph.testing.fake_llm import FakeLLM, Reply, answer
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., AsyncMemory]
@@ -115,19 +115,19 @@ def seen(sdk: Seen) -> Seen:
 
 
 @pytest.fixture
-def llm() -> Iterator[LLMServer]:
-    with LLMServer() as running:
+def llm() -> Iterator[FakeLLM]:
+    with FakeLLM() as running:
         yield running
 
 
-def with_llm(settings: Settings, llm: LLMServer, **more: Any) -> Settings:
+def with_llm(settings: Settings, llm: FakeLLM, **more: Any) -> Settings:
     key = SecretStr("sk-hushnow")
     given = {"extractor": "llm", "openai_api_key": key, "openai_base_url": llm.url}
     return settings.model_copy(update=given | more)
 
 
 async def test_the_spans_of_an_add(
-    make_memory: Make, settings: Settings, llm: LLMServer, seen: Seen
+    make_memory: Make, settings: Settings, llm: FakeLLM, seen: Seen
 ) -> None:
     llm.answers = lambda _: answer(
         [{"text": "Ilka lives in Tarnfold", "subject": "Ilka", "relation": "lives_in",
@@ -281,7 +281,7 @@ class BadEmbedder(HashEmbedder):
         return await super().embed(texts, query=query)
 
 
-async def _live(make_memory: Make, settings: Settings, llm: LLMServer) -> None:
+async def _live(make_memory: Make, settings: Settings, llm: FakeLLM) -> None:
     """A memory's day, with everything that can go wrong in it, and a marked word everywhere."""
     decider, embedder = AwayDecider(), BadEmbedder()
     said = "I am Zorblatt, I live in Vexholm and fear the brumelow."
@@ -327,7 +327,7 @@ async def _live(make_memory: Make, settings: Settings, llm: LLMServer) -> None:
 async def test_no_word_reaches_a_log_or_a_span(
     make_memory: Make,
     settings: Settings,
-    llm: LLMServer,
+    llm: FakeLLM,
     seen: Seen,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from canonical import canonical, exact
-from flow_fakes import ScriptedDecider, ScriptedExtractor, draft
+from flow_fakes import ScriptedExtractor, draft
 from transfer_files import graph_of, lines_of
 
 from engram_graph.clock import derived_id
@@ -19,6 +19,7 @@ from engram_graph.graph import transfer
 from engram_graph.graph import transfer_import as store
 from engram_graph.memory import AsyncMemory
 from engram_graph.sync import Memory
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Made = Callable[..., AsyncMemory]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from canonical import exact
-from flow_fakes import AwayDecider, ScriptedDecider, ScriptedExtractor, draft
+from flow_fakes import AwayDecider, ScriptedExtractor, draft
 from replays import a_life, differences
 
 from engram_graph import demo
@@ -19,6 +19,7 @@ from engram_graph.graph.driver import Graph
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.decisions import Ask, Reply
 from engram_graph.rules.method import preset
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 from canonical import canonical, exact
-from flow_fakes import ScriptedDecider, ScriptedExtractor, draft
+from flow_fakes import ScriptedExtractor, draft
 from neo4j.exceptions import Neo4jError
 from replays import UPDATE, a_life, differences, kept, left, moved
 
@@ -26,6 +26,7 @@ from engram_graph.graph.driver import Graph, Tx
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.whatif import WhatIf
 from engram_graph.rules.method import preset
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flow_fakes import ScriptedDecider
 from replays import UPDATE, kept, left, moved
 
 from engram_graph import clock
@@ -17,6 +16,7 @@ from engram_graph.graph import whatif_apply as store
 from engram_graph.graph.driver import Graph, Tx
 from engram_graph.graph.queries import load, parse
 from engram_graph.memory import AsyncMemory
+from engram_graph.testing.scripted import ScriptedDecider
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Any]
