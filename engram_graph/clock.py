@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 
 from engram_graph.errors import InputError
@@ -18,6 +19,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _AGO = re.compile(r"(\d{1,5}) (day|week)s? ago")
 _lock = threading.Lock()
 _last = datetime.min.replace(tzinfo=UTC)
+_source: Callable[[], datetime] | None = None  # None: the wall clock
 
 
 def now() -> datetime:
@@ -27,8 +29,26 @@ def now() -> datetime:
     """
     global _last
     with _lock:
-        _last = max(datetime.now(UTC), _last + timedelta(microseconds=1))
+        read = _source() if _source else datetime.now(UTC)
+        _last = max(read, _last + timedelta(microseconds=1))
         return _last
+
+
+@contextmanager
+def reading(source: Callable[[], datetime]) -> Iterator[None]:
+    """Let ``now`` read ``source``, which tells aware UTC, instead of the wall clock: for tests.
+
+    It is strictly increasing within the block as well, and goes on after it where it was before.
+    """
+    global _last, _source
+    with _lock:
+        before = _last, _source
+        _last, _source = datetime.min.replace(tzinfo=UTC), source
+    try:
+        yield
+    finally:
+        with _lock:
+            _last, _source = before
 
 
 def new_id() -> str:
