@@ -116,7 +116,8 @@ def _sorted(items: Any) -> list[Any]:
 
 
 _EVERYTHING = """CYPHER 25
-MATCH (n:Conversation|Message|Entity|Alias|Fact|Decision|Request|Feedback
+MATCH (n:Conversation|Message|Entity|Alias|Fact|Decision|Request|Feedback|Item
+    |ItemText
   {namespace: $namespace})
 RETURN labels(n) AS labels, properties(n) AS properties, elementId(n) AS place,
   COLLECT { MATCH (n)-[r]->(m) RETURN [type(r), properties(r), elementId(m)] } AS out"""

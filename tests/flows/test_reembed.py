@@ -100,15 +100,19 @@ async def client(graph: Graph, empty_server: Any) -> AsyncIterator[Client]:
         yield make
 
 
+VECTORS = ("fact_vector", "message_vector", "item_vector")
+
+
 async def talk(memory: AsyncMemory, *texts: str) -> None:
     for text in texts or TURNS:
         await memory.add(text, speaker="Ann")
+    await memory.put_item(("ann",), "tea", {"likes": "tea"}, texts=["She likes tea."])
 
 
 async def stored(graph: Graph) -> list[dict[str, Any]]:
     """Every record that may have a vector: its words, and the properties that hold one."""
     rows = await graph.statement(
-        "MATCH (n:Fact|Message) RETURN n.namespace AS namespace, n.text AS text, "
+        "MATCH (n:Fact|Message|ItemText) RETURN n.namespace AS namespace, n.text AS text, "
         "n.speaker AS speaker, n {.*} AS all ORDER BY n.id"
     )
     return [
@@ -134,10 +138,8 @@ async def need_vectors_of(graph: Graph, embedder: HashEmbedder, place: int) -> N
     assert (state["place"] or 1, state["next_place"], state["leftovers"]) == (place, None, None)
     suffix = "" if place == 1 else f"_{place}"
     indexes = {r["name"] for r in await graph.statement("SHOW VECTOR INDEXES YIELD name")}
-    assert indexes == {f"fact_vector{suffix}", f"message_vector{suffix}"}
-    assert await schema.dimensions(graph) == dict.fromkeys(
-        ("fact_vector", "message_vector"), embedder.dimension
-    )
+    assert indexes == {f"{name}{suffix}" for name in VECTORS}
+    assert await schema.dimensions(graph) == dict.fromkeys(VECTORS, embedder.dimension)
 
 
 async def by_vector(memory: AsyncMemory, query: str = QUESTION) -> str:
@@ -405,11 +407,13 @@ STEPS = (
     "create_fact_vectors",
     "set_fact_vectors",
     "set_message_vectors",
+    "set_item_vectors",
     "switch_vectors",
     "vector_indexes",
     "drop_message_vectors",
     "clean_facts",
     "clean_messages",
+    "clean_items",
     "end_reembed",
 )
 

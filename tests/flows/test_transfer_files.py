@@ -103,7 +103,7 @@ NOBODY = "00000000-0000-4000-8000-000000000000"
         (first_of("decision", "decision.fact_id", NOBODY), "names a fact"),
         (first_of("request", "decisions", [NOBODY]), "names a decision"),
         (lambda lines: lines.insert(3, lines[3]), "twice"),
-        (lambda lines: lines.append(lines[1]), "after a feedback"),
+        (lambda lines: lines.append(lines[1]), "after a item"),
         (lambda lines: lines.insert(3, {"record": "planet"}), "planet"),
         (lambda lines: lines[0].update(version=9), "version 9"),
         (lambda lines: lines[0].update(format="other"), "no header"),

@@ -113,6 +113,7 @@ def populate(settings: Any, namespace: str) -> None:
         memory.add("The weather is fine.", metadata={"app": "test"}, source_id="m50")
         memory.remember("Odo K", "speaks", "Czech")
         memory.add_alias("Odo K", "Kern")
+        memory.put_item(("odo",), "tea", {"likes": "tea"}, texts=["tea"], said="I like tea.")
         memory.remember("Iva", "speaks", "Welsh", text="Iva, like Odo K, speaks Welsh")
         for keep, other in (("Odo", "Odo K"), ("Mirelle", "Iva")):
             memory.merge_entities(keep, other)

@@ -112,7 +112,9 @@ async def test_an_interrupted_migration_is_finished(blank: Graph) -> None:
         await blank.statement(statement)
     await blank.statement(migrations()[1].statements[0])  # and then it died
     assert await schema.migrate(blank, PACKAGED.model, 384) == len(migrations())
-    assert (await schema.dimensions(blank)) == {"fact_vector": 384, "message_vector": 384}
+    assert (await schema.dimensions(blank)) == dict.fromkeys(
+        ("fact_vector", "message_vector", "item_vector"), 384
+    )
     names = {row["name"] for row in await blank.statement("SHOW CONSTRAINTS YIELD name")}
     assert {"edge_lives_in", "edge_related_to"} <= names
 
@@ -171,6 +173,7 @@ async def test_vector_indexes_are_exact_and_filter_inside(blank: Graph) -> None:
             "fact_vector",
             ["embedding", "namespace", "open", "candidate", "valid_from", "valid_until"],
         ),
+        ("item_vector", ["embedding", "namespace", "folder"]),
         ("message_vector", ["embedding", "namespace", "said_at"]),
     ]
     for row in rows:
