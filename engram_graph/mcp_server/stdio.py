@@ -12,29 +12,19 @@ from typing import Any, BinaryIO, cast
 from mcp.server.stdio import stdio_server
 
 from engram_graph.mcp_server.profile import Profile
-from engram_graph.mcp_server.server import MemoryServer, build, kept_open
+from engram_graph.mcp_server.server import build, kept_open
 from engram_graph.memory import AsyncMemory
 
 
 async def serve(memory: AsyncMemory, profile: Profile, stop: asyncio.Event) -> None:
     """Serve one client until its input ends or ``stop`` is set; ``memory`` is closed then."""
     server = build(memory, profile)
-    async with kept_open(memory):
-        serving = asyncio.create_task(_speak(server), name="engram_graph mcp")
-        stopping = asyncio.create_task(stop.wait())
-        try:
-            await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            serving.cancel()
-            stopping.cancel()
-            await asyncio.gather(serving, stopping, return_exceptions=True)
-        if not serving.cancelled():
-            serving.result()
-
-
-async def _speak(server: MemoryServer) -> None:
-    # What prints while it serves goes to standard error: the SDK sees to that.
-    async with stdio_server(stdin=cast("Any", _lines(_own_input()))) as (received, sent):
+    lines = _lines(_own_input(), stop)
+    async with (
+        kept_open(memory),
+        # What prints while it serves goes to standard error: the SDK sees to that.
+        stdio_server(stdin=cast("Any", lines)) as (received, sent),
+    ):
         await server.run_streams(received, sent)
 
 
@@ -47,8 +37,8 @@ def _own_input() -> BinaryIO:
     return os.fdopen(own, "rb")
 
 
-async def _lines(file: BinaryIO) -> AsyncIterator[str]:
-    """The lines of ``file``, read in a thread that nobody waits for at the end.
+async def _lines(file: BinaryIO, stop: asyncio.Event) -> AsyncIterator[str]:
+    """The lines of ``file`` until its end or ``stop``, read in a thread that nobody waits for.
 
     The SDK's own reading cannot be broken off: a signal would wait for the next line.
     """
@@ -64,5 +54,10 @@ async def _lines(file: BinaryIO) -> AsyncIterator[str]:
             loop.call_soon_threadsafe(waiting.put_nowait, None)
 
     threading.Thread(target=read, name="engram_graph stdin", daemon=True).start()
-    while (line := await waiting.get()) is not None:
-        yield line
+    stopping = asyncio.create_task(stop.wait())
+    stopping.add_done_callback(lambda _: waiting.put_nowait(None))
+    try:
+        while (line := await waiting.get()) is not None:
+            yield line
+    finally:
+        stopping.cancel()
