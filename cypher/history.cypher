@@ -212,7 +212,8 @@ RETURN namespace,
 ORDER BY namespace
 
 // name: stats
-// Counts of one namespace and what its decider calls cost.
+// Counts of one namespace, what its decider calls cost, and how long each question takes: a request
+// asks several, and its time counts for each of them.
 CYPHER 25
 RETURN
   COUNT { MATCH (m:Message) WHERE m.namespace = $namespace
@@ -223,6 +224,8 @@ RETURN
     AND f.predicate IS NOT NULL } AS facts,
   COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace
     AND f.predicate IS NOT NULL AND f.open } AS open,
+  COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace
+    AND f.predicate IS NOT NULL AND NOT f.open } AS closed,
   COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace
     AND f.predicate IS NOT NULL AND f.disputed } AS disputed,
   COUNT { MATCH (f:Fact) WHERE f.namespace = $namespace
@@ -239,8 +242,19 @@ RETURN
     RETURN {predicate: predicate, facts: facts} } AS predicates,
   head(COLLECT { MATCH (q:Request) WHERE q.namespace = $namespace
     AND q.sent_at IS NOT NULL
-    RETURN {requests: count(q), cost_usd: coalesce(sum(q.cost_usd), 0.0),
-      p50: percentileDisc(q.latency_ms, 0.5), p90: percentileDisc(q.latency_ms, 0.9)} }) AS calls
+    RETURN {requests: count(q), failed: count(q.error), cost_usd: coalesce(sum(q.cost_usd), 0.0),
+      unpriced: count(q) - count(q.cost_usd), p50: percentileDisc(q.latency_ms, 0.5),
+      p90: percentileDisc(q.latency_ms, 0.9), p99: percentileDisc(q.latency_ms, 0.99)} }) AS calls,
+  COLLECT { MATCH (q:Request) WHERE q.namespace = $namespace
+    AND q.sent_at IS NOT NULL
+    WITH q, split(q.question_versions, '"') AS parts  // {"name": version, …}
+    UNWIND [i IN range(1, size(parts) - 1, 2) | parts[i]] AS question
+    WITH question, count(*) AS requests, count(q.error) AS failed,
+      percentileDisc(q.latency_ms, 0.5) AS p50, percentileDisc(q.latency_ms, 0.9) AS p90,
+      percentileDisc(q.latency_ms, 0.99) AS p99
+    ORDER BY requests DESC, question
+    RETURN {question: question, requests: requests, failed_requests: failed,
+      latency_ms_p50: p50, latency_ms_p90: p90, latency_ms_p99: p99} } AS questions
 
 // name: diff_valid
 // What began or ended from $first to $last in the world, as far as the memory knows now, in that

@@ -69,6 +69,7 @@ _HOMES = {
         "Imported",
         "NamespaceInfo",
         "Page",
+        "QuestionStats",
         "Recall",
         "Report",
         "Scores",

@@ -247,18 +247,15 @@ async def namespaces(run: Run) -> None:
 
 
 async def stats(run: Run) -> None:
-    """Show the counts of a namespace, and what its decider cost."""
+    """Show the counts of a namespace, and what its decider cost and how long it takes."""
     async with run.memory() as memory:
         found = await memory.stats()
     if run.json:
-        run.out.data(found)
+        run.out.data({**found.model_dump(mode="json"), "failed_share": found.failed_share})
         return
-    for name, value in found.model_dump(mode="json", exclude={"predicates"}).items():
-        if value is not None:
-            shown = f"{value:,.1f}" if name.startswith("latency_ms") else str(value)
-            run.out.line(f"{name:<16} {one_line(shown)}")
-    for predicate, count in found.predicates.items():
-        run.out.line(f"  {predicate:<14} {count}")
+    from engram_graph.cli import show
+
+    run.out.lines(show.stats(found))
 
 
 async def doctor(

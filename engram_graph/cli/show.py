@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Explanation,
         FactHit,
         Recall,
+        Stats,
         Timeline,
         TurnHit,
     )
@@ -275,3 +276,32 @@ def explanation(result: Explanation) -> Iterator[Text | str]:
     for line in result.text.splitlines():
         indent = line[: len(line) - len(line.lstrip())]
         yield Text(indent + one_line(line), style="" if indent else "bold")
+
+
+def stats(found: Stats) -> list[str]:
+    """The counts of a namespace, its relations, and a table of what its decider was asked."""
+    counts = found.model_dump(mode="json", exclude={"predicates", "questions"})
+    share = {"failed_share": None if found.failed_share is None else f"{found.failed_share:.1%}"}
+    lines = [
+        f"{name:<18} {one_line(f'{value:,.1f}' if name.startswith('latency_ms') else str(value))}"
+        for name, value in (counts | share).items()
+        if value is not None
+    ]
+    lines += [f"  {predicate:<16} {count}" for predicate, count in found.predicates.items()]
+    if not found.questions:
+        return lines
+    head = ("question", "requests", "failed", "p50 ms", "p90 ms", "p99 ms")
+    rows = [
+        (
+            *(one_line(name), each.requests, each.failed_requests),
+            *(
+                "" if ms is None else f"{ms:,.1f}"
+                for ms in (each.latency_ms_p50, each.latency_ms_p90, each.latency_ms_p99)
+            ),
+        )
+        for name, each in found.questions.items()
+    ]
+    return [*lines, ""] + [
+        f"{name:<24}" + "".join(f"{value:>10}" for value in values)
+        for name, *values in (head, *rows)
+    ]

@@ -260,7 +260,7 @@ class Reading(Connection):
         return await graph_history.namespaces((await self.open()).graph)
 
     async def stats(self, *, namespace: str | None = None) -> Stats:
-        """Counts of one namespace, and what its decider cost."""
+        """Counts of one namespace, what its decider cost, and how long each question takes."""
         scope = self._scope(namespace)
         return await graph_history.stats((await self.open()).graph, scope)
 

@@ -17,6 +17,7 @@ from engram_graph.models.results import (
     DiffEntry,
     Explanation,
     NamespaceInfo,
+    QuestionStats,
     Stats,
     Timeline,
 )
@@ -172,16 +173,21 @@ async def namespaces(graph: Graph) -> list[NamespaceInfo]:
 
 
 async def stats(graph: Graph, namespace: str) -> Stats:
-    """Counts of one namespace, and what its decider calls cost."""
+    """Counts of one namespace, what its decider calls cost and how long they take."""
     row = (await graph.read(load("history")["stats"], namespace=namespace))[0]
     calls = row.pop("calls") or {}
     predicates = {p["predicate"]: p["facts"] for p in row.pop("predicates")}
+    questions = {q.pop("question"): QuestionStats(**q) for q in row.pop("questions")}
     return Stats(
         namespace=namespace,
         predicates=predicates,
+        questions=questions,
         requests=calls.get("requests", 0),
+        failed_requests=calls.get("failed", 0),
+        unpriced_requests=calls.get("unpriced", 0),
         cost_usd=calls.get("cost_usd", 0.0),
         latency_ms_p50=calls.get("p50"),
         latency_ms_p90=calls.get("p90"),
+        latency_ms_p99=calls.get("p99"),
         **row,
     )

@@ -309,13 +309,32 @@ class Report(Record):
         return not self.findings
 
 
+class QuestionStats(Record):
+    """The requests to deciders that put one question; they put others as well.
+
+    Attributes:
+        failed_requests: of them, those that ended in an error.
+        latency_ms_p50, latency_ms_p90, latency_ms_p99: of the whole request, in milliseconds.
+    """
+
+    requests: int
+    failed_requests: int = 0
+    latency_ms_p50: float | None = None
+    latency_ms_p90: float | None = None
+    latency_ms_p99: float | None = None
+
+
 class Stats(Record):
     """Counts of one namespace, and what the decider cost.
 
     Attributes:
         unfinished: messages whose facts are not written yet. unsettled: facts some questions about
             which went unanswered. ``resume`` takes up both.
-        predicates: predicate → open facts. latency_ms_p50: of decider requests.
+        failed_requests: requests to deciders that ended in an error; unpriced_requests: those
+            whose cost is unknown, and not part of ``cost_usd``.
+        predicates: predicate → open facts.
+        latency_ms_p50, latency_ms_p90, latency_ms_p99: of requests to deciders, in milliseconds.
+        questions: name → the requests that put it, the most frequent first.
     """
 
     namespace: str
@@ -323,13 +342,23 @@ class Stats(Record):
     unfinished: int = 0
     facts: int = 0
     open: int = 0
+    closed: int = 0
     disputed: int = 0
     tentative: int = 0
     unsettled: int = 0
     entities: int = 0
     decisions: int = 0
     requests: int = 0
+    failed_requests: int = 0
+    unpriced_requests: int = 0
     cost_usd: float = 0.0
     latency_ms_p50: float | None = None
     latency_ms_p90: float | None = None
+    latency_ms_p99: float | None = None
     predicates: dict[str, int] = Field(default_factory=dict)
+    questions: dict[str, QuestionStats] = Field(default_factory=dict)
+
+    @property
+    def failed_share(self) -> float | None:
+        """Share of requests to deciders that ended in an error; None without any."""
+        return self.failed_requests / self.requests if self.requests else None

@@ -36,6 +36,7 @@ from engram_graph.models.results import (
     Imported,
     NamespaceInfo,
     Page,
+    QuestionStats,
     Recall,
     Report,
     Scores,
@@ -55,7 +56,7 @@ _PUBLIC: tuple[type[BaseModel], ...] = (
     *(Added, Archived, Decision, Diff, DiffEntry, Draft, Entity, Explanation, Exported),
     *(ExportLine, Fact, FactHit, Finding, Forgotten, HygieneReport, Imported, Link, Merged),
     *(MergeSuggestion, Message, NamespaceInfo, Page, Recall, ReembedReport, Report, SameAs),
-    *(Scores, Stats, Timeline, TurnHit, Unmerged),
+    *(QuestionStats, Scores, Stats, Timeline, TurnHit, Unmerged),
     *(Item, ItemHit, FactDiff, LinkDiff, TakenBack, Unanswered, WhatIf, ExtractedFacts),
 )
 RECORDS = {re.sub("(?<=[a-z])(?=[A-Z])", "_", one.__name__).lower(): one for one in _PUBLIC}

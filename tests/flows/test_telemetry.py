@@ -403,3 +403,25 @@ def test_nothing_is_needed_but_the_api(settings: Settings, namespace: str) -> No
         cwd=ROOT, env=env, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (ran.stdout, ran.stderr) == ("Tarnfold\n", "")
+
+
+async def test_stats_tell_how_long_each_question_takes(make_memory: Make) -> None:
+    decider = AwayDecider()
+    decider.away = False
+    memory = make_memory(decider=decider)
+    await memory.remember("Ilka", "lives_in", "Tarnfold", said_at="2025-01-10")
+    decider.away = True
+    await memory.remember("Ilka", "lives_in", "Ostwick", said_at="2025-03-04")
+    stats = await memory.stats()
+    assert stats.failed_requests == 1
+    assert stats.failed_share == 1 / stats.requests
+    first = next(iter(stats.questions.values()))  # the one asked most often
+    assert (first.requests, first.failed_requests) == (2, 1)
+    assert all(each.requests <= first.requests for each in stats.questions.values())
+    times = (first.latency_ms_p50, first.latency_ms_p90, first.latency_ms_p99)
+    assert None not in times
+    assert list(times) == sorted(times, key=lambda ms: ms or 0.0)
+    assert stats.latency_ms_p99 is not None
+    assert stats.open + stats.closed == stats.facts
+    everything = await memory.history("Ilka")
+    assert stats.closed == sum(not fact.open for fact in everything.facts)

@@ -49,15 +49,17 @@ REASONS = (
     "installs",
     "starts or stops a server",
     "needs a key",
+    "needs a server",
     "needs a file of yours",
     "opens a window",
+    "sets up the whole process",
     "takes minutes",
 )
 """Why a block may be only checked."""
 
 _MARK = re.compile(r"<!-- (not run|file|output of): (.+) -->\s*")
 _NAMESPACE = re.compile(r"(?<!engram )(?<![\w.])(demo|friends|first-steps)(?![\w.])")
-_KNOWN_PROGRAMS = {"docker", "export", "pip", "python", "python3", "source"}
+_KNOWN_PROGRAMS = {"docker", "export", "ollama", "pip", "python", "python3", "source"}
 
 
 @dataclass(frozen=True)

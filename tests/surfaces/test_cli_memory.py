@@ -13,7 +13,7 @@ import pytest
 from engram_graph.cli import show
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.facts import Fact, Link
-from engram_graph.models.results import Stats, Timeline
+from engram_graph.models.results import QuestionStats, Stats, Timeline
 
 Engram = Callable[..., Any]
 
@@ -281,10 +281,21 @@ def test_stats_round_what_was_measured(
     maya: Engram, moved: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def stats(self: AsyncMemory) -> Stats:
-        return Stats(namespace="x", latency_ms_p50=1234.56789)
+        asked = QuestionStats(requests=3, failed_requests=1, latency_ms_p50=1234.56789)
+        return Stats(
+            namespace="x",
+            latency_ms_p50=1234.56789,
+            requests=4,
+            failed_requests=1,
+            questions={"worth_remembering": asked},
+        )
 
     monkeypatch.setattr(AsyncMemory, "stats", stats)
-    assert "latency_ms_p50   1,234.6\n" in maya("stats").out
+    shown = maya("stats").out
+    assert "latency_ms_p50     1,234.6\n" in shown
+    assert "failed_share       25.0%\n" in shown
+    assert shown.splitlines()[-1].split() == ["worth_remembering", "3", "1", "1,234.6"]
+    assert maya("stats", "--json").json["failed_share"] == 0.25
     assert maya("stats", "--json").json["latency_ms_p50"] == 1234.56789
 
 
