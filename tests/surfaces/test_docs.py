@@ -157,4 +157,4 @@ def test_every_preset_and_extra_is_explained() -> None:
 def test_readme_stays_short_and_tells_how_to_test() -> None:
     lines = README.splitlines()
     assert len(lines) <= SCREENS
-    assert [line for line in lines if re.fullmatch(r"python3 -m venv .* -m pytest", line)]
+    assert [line for line in lines if re.fullmatch(r"python3 -m venv .* -m pytest -n 2", line)]
