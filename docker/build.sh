@@ -74,13 +74,21 @@ server() {
     find "${context[@]}" -type f -not -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum; } | digest)
   [ "$(made_from engram-graph:test)" != "$key" ] || return 0
   # Fetched here, with this machine's own settings of pip, so that the build needs no network.
-  wheels=$cache/docker/wheels-$({ echo "$BASE" && cat pyproject.toml constraints.txt; } | digest)
+  "$python" - >"$scratch/wanted" <<'END'
+import tomllib
+with open("pyproject.toml", "rb") as file:
+    about = tomllib.load(file)
+project = about["project"]
+print(*about["build-system"]["requires"], *project["dependencies"],
+      *project["optional-dependencies"]["mcp"], sep="\n")
+END
+  wheels=$cache/docker/wheels-$({ echo "$BASE" && cat "$scratch/wanted" constraints.txt; } | digest)
   if [ ! -d "$wheels" ]; then
     local target
     target=$(docker run --rm "$BASE" python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     "$python" -m pip download -q -d "$scratch/wheels" -c constraints.txt --only-binary=:all: \
-      --python-version "$target" "hatchling>=1.27" ".[mcp]" >&2
-    rm -f "$scratch"/wheels/engram_graph-*
+      --python-version "$target" -r "$scratch/wanted" >&2
+    rm -rf "$cache"/docker/wheels-*
     mv "$scratch/wheels" "$wheels"
   fi
   mkdir "$scratch/server"
@@ -88,6 +96,9 @@ server() {
   tar -ch "${context[@]}" constraints.txt docker/Dockerfile -C "$scratch/server" wheels |
     build --build-arg "BASE=$BASE" --build-arg PIP_NO_INDEX=1 --label "engram.inputs=$key" \
       -f docker/Dockerfile -t engram-graph:test -
+  # What it was built in, and its last version.
+  docker image prune -f --filter label=engram.stage >/dev/null
+  docker image prune -f --filter label=engram.inputs >/dev/null
 }
 
 [ $# -gt 0 ] || set -- base neo4j server
