@@ -206,6 +206,7 @@ def correction(
     valid_until: object,
     reason: str,
     speaker: str | None,
+    metadata: object = None,
 ) -> Correction:
     """A correction and the message that records it.
 
@@ -231,6 +232,7 @@ def correction(
         text=redact_values(reason or "Correction by hand", secrets),
         role=Role.USER,
         speaker=speaker,
+        metadata=metadata,
     )
 
     def name(value: str | None, field: str) -> str | None:

@@ -108,7 +108,10 @@ async def mem0(
     ] = None,
     dry_run: _DRY = False,
 ) -> int:
-    """Bring in memories of mem0, each as one fact, with the versions before it."""
+    """Bring in memories of mem0, each as one fact.
+
+    With --history the versions before it come in, too, as facts that ended.
+    """
     async with run.memory() as memory:
         with run.out.bar("Moving") as progress:
             told = await memory.move_mem0(

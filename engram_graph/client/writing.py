@@ -198,10 +198,11 @@ class Writing(Connection):
         valid_until: Moment | None = None,
         reason: str = "",
         speaker: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> Added:
         """Close a fact by hand and put a corrected one in its place; logged with ``reason``.
 
-        What is not given stays as it is. Without ``valid_from`` the old fact was never true (its
+        What is not given stays as it is; ``metadata`` goes on the message that records it. Without ``valid_from`` the old fact was never true (its
         interval becomes empty); with one it was true until then.
 
         Raises:
@@ -218,6 +219,7 @@ class Writing(Connection):
             valid_until=valid_until,
             reason=reason,
             speaker=speaker,
+            metadata=metadata,
         )
         runtime = await self.open()
         return await correct.correct(runtime, scope, fact_id(fact), change)

@@ -144,6 +144,7 @@ class BlockingWriting(BlockingConnection):
         valid_until: Moment | None = None,
         reason: str = "",
         speaker: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> Added:
         return self._call(
             lambda: self._inner.correct(
@@ -157,6 +158,7 @@ class BlockingWriting(BlockingConnection):
                 valid_until=valid_until,
                 reason=reason,
                 speaker=speaker,
+                metadata=metadata,
             )
         )
 
