@@ -129,7 +129,7 @@ def _told(run: Run, told: Moved) -> int:
         run.out.note(f"left out: {one.kind} {one.id}: {one.reason}")
     if more := len(told.left_out) - _SHOWN if len(told.left_out) > _SHOWN else 0:
         run.out.note(f"… and {more} more; --json lists all")
-    for name, count in told.uncounted.items():
+    for name, count in told.not_moved.items():
         run.out.note(f"not moved: {count} {name}")
     for name, count in told.fallback.items():
         run.out.note(f"relation {name}: {counted(count, 'fact')} as related_to")

@@ -124,7 +124,7 @@ async def move(
     told = Moved(
         source=foreign.source,
         namespace=namespace,
-        uncounted=foreign.uncounted,
+        not_moved=foreign.not_moved,
         fallback=fallbacks(foreign),
         dry_run=dry_run,
     )

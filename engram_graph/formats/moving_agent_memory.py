@@ -56,7 +56,7 @@ def read(
         "entities without a relationship": rest["entities"],
         "reasoning traces": rest["reasoning_traces"],
     }
-    foreign.uncounted.update({name: count for name, count in counts.items() if count})
+    foreign.not_moved.update({name: count for name, count in counts.items() if count})
     return foreign
 
 

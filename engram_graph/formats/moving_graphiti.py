@@ -52,7 +52,7 @@ def read(group: str, episodes: Iterable[Row], facts: Iterable[Row], rest: Row) -
         "sagas": rest["sagas"],
         "attributes of facts": attributes,
     }
-    foreign.uncounted.update({name: count for name, count in counts.items() if count})
+    foreign.not_moved.update({name: count for name, count in counts.items() if count})
     return foreign
 
 

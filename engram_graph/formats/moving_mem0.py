@@ -68,7 +68,7 @@ def read(memories: Sequence[Row], history: Iterable[Row], whose: tuple[str, str]
                 "history", name, "deleted in mem0" if deleted else "its memory is not in the file"
             )
     if others:
-        foreign.uncounted["memories of other owners"] = others
+        foreign.not_moved["memories of other owners"] = others
     return foreign
 
 

@@ -33,7 +33,7 @@ class Moved(Record):
     Attributes:
         messages, facts: new here. skipped: moved before, and left as they are.
         left_out: what was refused, each with its reason.
-        uncounted: kind → how many there are of what this memory has no place for.
+        not_moved: kind → how many there are of what this memory has no place for.
         fallback: relation there → facts that are ``related_to`` here, as it is none of the 25.
         degraded: steps that fell back, such as ``embedder``.
         dry_run: only counted, nothing was written.
@@ -45,7 +45,7 @@ class Moved(Record):
     facts: int = 0
     skipped: int = 0
     left_out: tuple[LeftOut, ...] = ()
-    uncounted: dict[str, int] = Field(default_factory=dict)
+    not_moved: dict[str, int] = Field(default_factory=dict)
     fallback: dict[str, int] = Field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     dry_run: bool = False
@@ -105,7 +105,7 @@ class Foreign:
     """All that was read from another memory.
 
     Attributes:
-        scope: which part of it, such as a group. left_out, uncounted: as in ``Moved``.
+        scope: which part of it, such as a group. left_out, not_moved: as in ``Moved``.
     """
 
     source: Source
@@ -113,7 +113,7 @@ class Foreign:
     messages: list[ForeignMessage] = field(default_factory=list)
     facts: list[ForeignFact] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
-    uncounted: dict[str, int] = field(default_factory=dict)
+    not_moved: dict[str, int] = field(default_factory=dict)
 
     def leave(self, kind: str, name: object, reason: str) -> None:
         """Note something that is refused."""

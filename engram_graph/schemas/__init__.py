@@ -25,6 +25,7 @@ from engram_graph.models.feedback import (
     Threshold,
 )
 from engram_graph.models.items import Item, ItemHit
+from engram_graph.models.moving import LeftOut, Moved
 from engram_graph.models.results import (
     Added,
     Diff,
@@ -57,7 +58,18 @@ _PUBLIC: tuple[type[BaseModel], ...] = (
     *(ExportLine, Fact, FactHit, Finding, Forgotten, HygieneReport, Imported, Link, Merged),
     *(MergeSuggestion, Message, NamespaceInfo, Page, Recall, ReembedReport, Report, SameAs),
     *(QuestionStats, Scores, Stats, Timeline, TurnHit, Unmerged),
-    *(Item, ItemHit, FactDiff, LinkDiff, TakenBack, Unanswered, WhatIf, ExtractedFacts),
+    *(
+        Item,
+        ItemHit,
+        LeftOut,
+        Moved,
+        FactDiff,
+        LinkDiff,
+        TakenBack,
+        Unanswered,
+        WhatIf,
+        ExtractedFacts,
+    ),
 )
 RECORDS = {re.sub("(?<=[a-z])(?=[A-Z])", "_", one.__name__).lower(): one for one in _PUBLIC}
 """Every record that the package gives away, by the name of its file; and a model's answer when it

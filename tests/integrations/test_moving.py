@@ -51,7 +51,7 @@ async def test_a_group_of_graphiti_comes_in_with_its_clocks(
     told = await memory.move_graphiti(f"harbour-{namespace}")
     assert (told.messages, told.facts, told.skipped, told.left_out) == (6, 6, 0, ())
     assert told.fallback == {"ROWS_WITH": 1}
-    assert told.uncounted == {"summaries of entities": 6}
+    assert told.not_moved == {"summaries of entities": 6}
     found = await by_text(memory)
     porto, lisbon = found["Maya lives in Porto"], found["Maya lives in Lisbon"]
     assert (porto.subject, porto.predicate, porto.object) == ("Maya", "lives_in", "Porto")
@@ -186,7 +186,7 @@ async def test_a_user_of_agent_memory_comes_in_alone(
     told = await memory.move_agent_memory(user)
     # Three messages, one relationship stated in one of them, two preferences.
     assert (told.messages, told.facts, told.left_out) == (5, 3, ())
-    assert told.uncounted["facts that are no user's"] >= 3
+    assert told.not_moved["facts that are no user's"] >= 3
     found = await by_text(memory)
     works = found["Maya works at Norte Maps"]
     assert (works.predicate, works.confidence) == ("works_at", 0.9)
@@ -277,7 +277,7 @@ async def test_several_owners_need_a_name(memory: AsyncMemory, tmp_path: Path) -
     with pytest.raises(InputError, match="none of that user"):
         await memory.move_mem0(path, user_id="nobody")
     told = await memory.move_mem0(path, user_id="maya")
-    assert (told.facts, told.uncounted) == (1, {"memories of other owners": 1})
+    assert (told.facts, told.not_moved) == (1, {"memories of other owners": 1})
 
 
 @pytest.mark.parametrize("content", ["no json", "{}", '{"results": [1]}', "[1]"])
