@@ -41,6 +41,7 @@ def test_every_public_record_has_a_schema_and_every_schema_a_record() -> None:
         ["ruff", "format", "--check", "."],
         ["mypy"],
         ["lint-imports", "--no-cache"],
+        ["deptry", "."],
     ],
     ids=lambda command: " ".join(command[:2]),
 )
