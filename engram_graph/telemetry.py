@@ -149,31 +149,27 @@ def span(
     """
     began = time.perf_counter()
     failed: dict[str, Value] = {}
-    kind = SpanKind.CLIENT if outward else SpanKind.INTERNAL
-    with _tracer.start_as_current_span(
-        name,
-        kind=kind,
-        attributes=attributes,
-        record_exception=False,  # its text may hold what was said
-        set_status_on_exception=False,
-    ) as one:
-        try:
-            yield one
-        except BaseException as error:
-            failed["error.type"] = error_type(error)
-            one.set_attribute("error.type", error_type(error))
-            one.set_status(StatusCode.ERROR)
-            raise
-        finally:
-            if metric is not None:
-                seconds = time.perf_counter() - began
-                _histograms[metric].record(seconds, {**(measured or {}), **failed})
-
-
-def fail(one: Span, kind: str) -> None:
-    """Note a failure that raises nothing."""
-    one.set_attribute("error.type", kind)
-    one.set_status(StatusCode.ERROR)
+    one = _tracer.start_span(
+        name, kind=SpanKind.CLIENT if outward else SpanKind.INTERNAL, attributes=attributes
+    )
+    # Without an SDK there is nothing to stand below.
+    valid = one.get_span_context().is_valid
+    token = context.attach(trace.set_span_in_context(one)) if valid else None
+    try:
+        yield one
+    except BaseException as error:
+        # By its type alone: its text may hold what was said.
+        failed["error.type"] = error_type(error)
+        one.set_attribute("error.type", error_type(error))
+        one.set_status(StatusCode.ERROR)
+        raise
+    finally:
+        if token is not None:
+            context.detach(token)
+        one.end()
+        if metric is not None:
+            seconds = time.perf_counter() - began
+            _histograms[metric].record(seconds, {**(measured or {}), **failed})
 
 
 def error_type(error: BaseException) -> str:
