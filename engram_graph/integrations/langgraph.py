@@ -9,6 +9,8 @@ import anyio.to_thread
 
 from engram_graph.errors import InputError, MissingExtraError
 from engram_graph.models.items import Item, ItemHit
+from engram_graph.rules.paths import clean_place
+from engram_graph.rules.validate import clean_metadata
 from engram_graph.sync import Memory
 
 try:
@@ -72,6 +74,9 @@ class EngramStore(BaseStore):
         given = list(ops)
         for op in given:
             validate_op_namespace(op)
+            if isinstance(op, PutOp):
+                clean_place(op.namespace, op.key)
+                clean_metadata(None if op.value is None else dict(op.value), "value")
         results: list[Result] = []
         puts: dict[tuple[tuple[str, ...], str], PutOp] = {}
         paths: list[tuple[str, ...]] | None = None
