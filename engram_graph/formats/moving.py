@@ -5,10 +5,12 @@ Ids follow from the other memory's own ids, so that the same thing moved twice i
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from functools import partial
 
 from engram_graph import clock
 from engram_graph.errors import InputError
@@ -77,19 +79,36 @@ def known_relation(name: str) -> str | None:
 
 def refuse_unusable(foreign: Foreign) -> None:
     """Take out of ``foreign`` what cannot be stored, each with its reason."""
-    messages, facts = [], []
-    seen: set[str] = set()
-    for message in foreign.messages:
-        if _fits(foreign, "message", message.id, lambda m=message: _check_message(m)):
-            messages.append(message)
-            seen.add(message.id)
-    for fact in foreign.facts:
-        if _fits(foreign, "fact", fact.id, lambda f=fact: _check_fact(f)):
-            facts.append(fact)
-    foreign.messages[:], foreign.facts[:] = messages, facts
+    messages = {message.id: message for message in foreign.messages}
+    foreign.messages[:] = [
+        message
+        for message in messages.values()
+        if _fits(foreign, "message", message.id, partial(_check_message, message))
+    ]
+    facts = {
+        fact.id: fact
+        for fact in foreign.facts
+        if _fits(foreign, "fact", fact.id, partial(_check_fact, fact))
+    }
+    foreign.facts[:] = [
+        replace(fact, supersedes=tuple(_older(foreign, fact, facts))) for fact in facts.values()
+    ]
 
 
-def _fits(foreign: Foreign, kind: str, name: str, check: Any) -> bool:
+def _older(foreign: Foreign, fact: ForeignFact, facts: Mapping[str, ForeignFact]) -> Iterator[str]:
+    """What a fact superseded: it has ended, and began before; so there is no circle."""
+    for name in fact.supersedes:
+        if (old := facts.get(name)) is None:
+            continue  # left out itself
+        if old.valid_until is None:
+            foreign.leave("link", f"{fact.id} → {name}", "what is superseded has no end")
+        elif (old.valid_from, old.id) >= (fact.valid_from, fact.id):
+            foreign.leave("link", f"{fact.id} → {name}", "what is superseded began later")
+        else:
+            yield name
+
+
+def _fits(foreign: Foreign, kind: str, name: str, check: Callable[[], None]) -> bool:
     try:
         check()
     except InputError as error:
@@ -110,6 +129,8 @@ def _check_fact(fact: ForeignFact) -> None:
     clean_name(fact.subject, "subject")
     clean_name(fact.object, "object")
     clean_metadata(fact.metadata)
+    if not math.isfinite(fact.confidence):
+        raise InputError("its confidence is no number")
     if fact.valid_until is not None and fact.valid_until < fact.valid_from:
         raise InputError(
             f"it ends ({fact.valid_until.isoformat()}) before it starts "
@@ -127,6 +148,7 @@ class Records:
     """The records of an export for what was read.
 
     Args:
+        foreign: what ``refuse_unusable`` has left.
         namespace: what the header of the export says; part of every id.
     """
 
@@ -251,16 +273,16 @@ class Records:
 
     def _links(self, fact: ForeignFact) -> Iterator[LinkRecord]:
         for older in fact.supersedes:
-            if (ended := self._facts.get(older)) is not None and ended.valid_until is not None:
-                yield LinkRecord(
-                    link=Link(
-                        type="SUPERSEDES",
-                        source=self.fact_id(fact.id),
-                        target=self.fact_id(older),
-                        reason=ended.closed_reason,
-                        decided_at=self._closed_at(ended),
-                    )
+            ended = self._facts[older]
+            yield LinkRecord(
+                link=Link(
+                    type="SUPERSEDES",
+                    source=self.fact_id(fact.id),
+                    target=self.fact_id(older),
+                    reason=ended.closed_reason,
+                    decided_at=self._closed_at(ended),
                 )
+            )
 
     def _decisions(self, fact: ForeignFact) -> Iterator[DecisionRecord]:
         own = self.fact_id(fact.id)

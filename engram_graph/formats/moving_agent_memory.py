@@ -149,13 +149,15 @@ def _dated(row: Row, **what: Any) -> ForeignFact:
     begins = moment(row["valid_from"], "valid_from")
     if created is None:
         raise InputError("it has no created_at")
-    confidence = row["confidence"]
+    confidence = 1.0 if row["confidence"] is None else row["confidence"]
+    if not isinstance(confidence, int | float):
+        raise InputError("its confidence is no number")
     return ForeignFact(
         valid_from=begins or created,
         stated=begins is not None,
         valid_until=moment(row["valid_until"], "valid_until"),
         recorded_at=created,
-        confidence=1.0 if confidence is None else float(confidence),
+        confidence=float(confidence),
         **what,
     )
 

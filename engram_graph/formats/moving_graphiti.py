@@ -67,7 +67,7 @@ def _message(group: str, row: Row) -> ForeignMessage:
         role = Role.USER
         speaker = "user"
         # One turn, as "Maya: I moved"; a transcript of several stays as it is.
-        told = _SPEAKER.fullmatch(text)
+        told = _SPEAKER.fullmatch(text) if isinstance(text, str) else None
         if told and not _NEXT_SPEAKER.search(told[3]):
             speaker, text = told[1], told[3].strip()
             role = Role.ASSISTANT if "assistant" in (speaker.lower(), told[2]) else Role.USER

@@ -74,6 +74,8 @@ def read(memories: Sequence[Row], history: Iterable[Row], whose: tuple[str, str]
 
 def _versions(memory: Row, history: Sequence[Row], name: str) -> list[ForeignFact]:
     """The texts a memory had, oldest first; each ends where the next one begins."""
+    if not memory.get("id"):
+        raise InputError("it has no id")
     text = memory.get("memory")
     if not isinstance(text, str):
         raise InputError("it has no text")

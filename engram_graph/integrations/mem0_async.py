@@ -53,7 +53,7 @@ class AsyncMemory:
         self._memory = memory or Client(**parts)
 
     @classmethod
-    async def from_config(cls, config_dict: Mapping[str, Any]) -> NoReturn:
+    def from_config(cls, config_dict: Mapping[str, Any]) -> NoReturn:
         """Not to be had: raises UnsupportedError."""
         forms.no_config()
 
@@ -111,29 +111,22 @@ class AsyncMemory:
             if one.get("role") != Role.SYSTEM
         ]
         shared: Row = {
-            "namespace": whose.namespace,
             "conversation": whose.identity.get("run_id"),
             "metadata": forms.own_metadata(metadata, whose),
             "said_at": forms.said_at(timestamp),
         }
         done: list[Added] = []
         if infer:
-            done += await self._memory.add(chat, **shared) if chat else []
+            done += (
+                await self._memory.add(chat, namespace=whose.namespace, **shared) if chat else []
+            )
         else:
-            ends = forms.expiry(expiration_date)
-            for one in chat:
-                text, role = one.get("content"), one.get("role", "user")
-                told = await self._memory.remember(
-                    person,
-                    FALLBACK,
-                    short(text) if isinstance(text, str) else "",
-                    text=text,
-                    speaker=one.get("name") or role,
-                    role=role,
-                    valid_until=ends,
-                    **shared,
-                )
-                done.append(told)
+            facts = [
+                forms.raw(one, person, ends=forms.expiry(expiration_date), **shared) for one in chat
+            ]
+            intake.many(whose.namespace, facts)  # all fit, before the first is stored
+            for fact in facts:
+                done.append(await self._memory.remember(namespace=whose.namespace, **fact))
         if any(one.message.status is MessageStatus.FAILED for one in done):
             raise ExtractionError("the extractor failed; the messages are kept")
         return {"results": [row for one in done for row in await self._events(whose, one)]}

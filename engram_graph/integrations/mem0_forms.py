@@ -11,9 +11,10 @@ from typing import Any, NoReturn
 
 from engram_graph.clock import instant, now
 from engram_graph.errors import InputError, NotFoundError
+from engram_graph.formats.moving import short
 from engram_graph.formats.moving_mem0 import OWNERS
 from engram_graph.models.facts import Fact, Message
-from engram_graph.vocabulary import ClosedReason
+from engram_graph.vocabulary import FALLBACK, ClosedReason, Role
 
 KEPT = "engram_graph"
 """Key of a message's metadata under which an update keeps the id and the moment of the first."""
@@ -198,6 +199,24 @@ def own_metadata(given: Mapping[str, Any] | None, whose: Scope) -> dict[str, Any
             field="metadata",
         )
     return plain | whose.identity
+
+
+def raw(
+    message: Mapping[str, Any], person: str, *, ends: datetime | None, **shared: Any
+) -> dict[str, Any]:
+    """A message as one given fact with its words."""
+    text = message.get("content", message.get("text"))
+    role = message.get("role", Role.USER.value)
+    return {
+        "subject": person,
+        "predicate": FALLBACK,
+        "object": short(text) if isinstance(text, str) else text,
+        "text": text,
+        "speaker": message.get("name") or role,
+        "role": role,
+        "valid_until": ends,
+        **shared,
+    }
 
 
 def updated_metadata(

@@ -18,6 +18,7 @@ from engram_graph.models.facts import Draft, Message
 
 pytestmark = pytest.mark.anyio
 MAYA = {"user_id": "maya"}
+HALF_BLANK = [{"role": "user", "content": "I live in Porto."}, {"role": "user", "content": " "}]
 PORTO, LISBON = "maya lives in Porto", "maya lives in Lisbon"
 
 
@@ -270,6 +271,8 @@ async def test_what_expires_is_hidden_then(memory: mem0.AsyncMemory) -> None:
         ("add", {"messages": "x", "user_id": " "}, mem0.Mem0InputError),
         ("add", {"messages": "x", "user_id": "a b"}, mem0.Mem0InputError),
         ("add", {"messages": 3, "user_id": "a"}, EngramError),
+        ("add", {"messages": HALF_BLANK, "user_id": "a"}, EngramError),
+        ("add", {"messages": HALF_BLANK, "user_id": "a", "infer": False}, EngramError),
         ("add", {"messages": "x", "user_id": "a", "memory_type": "y"}, mem0.UnsupportedError),
         ("add", {"messages": "x", "user_id": "a", "prompt": "y"}, mem0.UnsupportedError),
         ("add", {"messages": "x", "user_id": "a", "llm": "y"}, mem0.UnsupportedError),
