@@ -28,13 +28,19 @@ class Keeper:
         self.portal = portal
         self.graph = graph
 
+    def namespaces(self, prefix: str) -> list[str]:
+        """The namespaces whose names start with ``prefix``."""
+        return self.portal.call(store.namespaces_starting, self.graph, prefix)
+
     def findings(self, prefix: str) -> list[tuple[str, Finding]]:
         """What is broken in the namespaces whose names start with ``prefix``, each with its."""
+
+        names = self.namespaces(prefix)
 
         async def look() -> list[tuple[str, Finding]]:
             return [
                 (name, finding)
-                for name in await store.namespaces_starting(self.graph, prefix)
+                for name in names
                 for finding in (await doctor.check(self.graph, name)).findings
             ]
 
@@ -43,11 +49,8 @@ class Keeper:
     def remove(self, prefix: str) -> None:
         """Remove the namespaces whose names start with ``prefix``, with all that is in them."""
 
-        async def forget() -> None:
-            for name in await store.namespaces_starting(self.graph, prefix):
-                await forget_namespace(self.graph, name)
-
-        self.portal.call(forget)
+        for name in self.namespaces(prefix):
+            self.portal.call(forget_namespace, self.graph, name)
 
 
 @contextmanager
