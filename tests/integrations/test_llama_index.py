@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import pytest
 from llama_index.core.llms import ChatMessage
 from llama_index.core.memory import Memory as ChatMemory
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from engram_graph.integrations.llama_index import EngramMemoryBlock
 from engram_graph.sync import Memory
@@ -18,9 +21,18 @@ TALK = [
 ]
 
 
-def chat(block: EngramMemoryBlock) -> ChatMemory:
+@pytest.fixture
+async def engine() -> AsyncIterator[AsyncEngine]:
+    """Where LlamaIndex keeps its short-term memory."""
+    one = create_async_engine("sqlite+aiosqlite:///:memory:")
+    yield one
+    await one.dispose()
+
+
+def chat(block: EngramMemoryBlock, engine: AsyncEngine) -> ChatMemory:
     return ChatMemory.from_defaults(
         session_id="monday",
+        async_engine=engine,
         token_limit=60,
         chat_history_token_ratio=0.5,
         token_flush_size=10,
@@ -28,9 +40,11 @@ def chat(block: EngramMemoryBlock) -> ChatMemory:
     )
 
 
-async def test_messages_that_leave_are_remembered_and_found(sync_memory: Memory) -> None:
+async def test_messages_that_leave_are_remembered_and_found(
+    sync_memory: Memory, engine: AsyncEngine
+) -> None:
     block = EngramMemoryBlock(memory=sync_memory, speaker="Maya")
-    one = chat(block)
+    one = chat(block, engine)
     for role, text in TALK:
         await one.aput(ChatMessage(role=role, content=text))
     (home,) = sync_memory.history("Maya", "lives_in").facts
@@ -38,7 +52,9 @@ async def test_messages_that_leave_are_remembered_and_found(sync_memory: Memory)
     first = sync_memory.explain(home).messages[0]
     assert (first.conversation, first.speaker) == ("monday", "Maya")
 
-    later = ChatMemory.from_defaults(session_id="tuesday", memory_blocks=[block])
+    later = ChatMemory.from_defaults(
+        session_id="tuesday", memory_blocks=[block], async_engine=engine
+    )
     await later.aput(ChatMessage(role="user", content="Where does Maya live?"))
     given = await later.aget()
     assert "Maya lives in Lisbon" in str(given[0].content)
