@@ -202,8 +202,11 @@ class Writing(Connection):
     ) -> Added:
         """Close a fact by hand and put a corrected one in its place; logged with ``reason``.
 
-        What is not given stays as it is; ``metadata`` goes on the message that records it. Without ``valid_from`` the old fact was never true (its
+        What is not given stays as it is. Without ``valid_from`` the old fact was never true (its
         interval becomes empty); with one it was true until then.
+
+        Args:
+            metadata: of the message that records the correction.
 
         Raises:
             NotFoundError: no such fact. InputError: nothing would change.
