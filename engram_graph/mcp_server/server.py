@@ -10,8 +10,6 @@ from typing import Any
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.shared._stream_protocols import ReadStream, WriteStream
-from mcp.shared.message import SessionMessage
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
 from pydantic import ValidationError
 
@@ -51,10 +49,8 @@ class MemoryServer(MCPServer[Any]):
             text = wrong_arguments(name, error.__cause__)
             return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
-    async def run_streams(
-        self, received: ReadStream[SessionMessage | Exception], sent: WriteStream[SessionMessage]
-    ) -> None:
-        """Serve one client on these streams until it ends."""
+    async def run_streams(self, received: Any, sent: Any) -> None:
+        """Serve one client on the two streams of a transport, until it ends."""
         server = self._lowlevel_server
         await server.run(received, sent, server.create_initialization_options())
 

@@ -8,8 +8,9 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import anyio
 import httpx2
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
@@ -94,3 +95,25 @@ def data(result: CallToolResult) -> dict[str, Any]:
     found = result.structured_content
     assert isinstance(found, dict)
     return found
+
+
+class Slow:
+    """An extractor that answers when it is let go; ``cancelled`` once it was broken off."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.asked = anyio.Event()
+        self.cancelled = anyio.Event()
+
+    async def extract(self, *_: Any, **__: Any) -> NoReturn:
+        self.asked.set()
+        try:
+            await anyio.sleep_forever()
+        except BaseException:
+            self.cancelled.set()
+            raise
+        raise AssertionError
+
+    async def aclose(self) -> None:
+        return None

@@ -8,9 +8,10 @@ import subprocess
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
-from mcp_clients import BEARER, ROOT, TOKEN, command, connected, data, environment, served
+from mcp_clients import BEARER, ROOT, TOKEN, Slow, command, connected, data, environment, served
 
 from engram_graph.errors import ConfigurationError, InputError
 from engram_graph.mcp_server.http import MAX_BODY, Door
@@ -134,6 +135,23 @@ async def test_two_clients_at_once_write_one_truth(memory: AsyncMemory, namespac
         assert not any(each.is_error for each in written)
         counts = data(await first.call_tool("stats", {}))
         assert (counts["facts"], counts["messages"]) == (1, 6)
+
+
+async def test_a_call_can_be_broken_off(
+    make_memory: Callable[..., AsyncMemory], namespace: str
+) -> None:
+    slow = Slow()
+    async with (
+        served(make_memory(extractor=slow), Profile.of(namespace)) as address,
+        connected(address) as client,
+    ):
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "remember", {"text": "I live in Porto."})
+            await slow.asked.wait()
+            group.cancel_scope.cancel()
+        with anyio.fail_after(60):
+            await slow.cancelled.wait()
+        assert data(await client.call_tool("stats", {}))["unfinished"] == 1
 
 
 def test_a_door_without_a_lock_is_none() -> None:

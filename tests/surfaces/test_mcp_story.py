@@ -82,9 +82,7 @@ async def test_a_fact_its_correction_its_history_and_why(reach: Reach) -> None:
         assert "Maya lives in Porto" in recalled["context"]
         assert "no longer true since 2024-05-06" in recalled["context"]
 
-        told = data(
-            await client.call_tool("history", {"subject": "Maya", "predicate": "lives_in"})
-        )
+        told = data(await client.call_tool("history", {"subject": "Maya", "predicate": "lives_in"}))
         assert [fact["object"] for fact in told["facts"]] == ["Lisbon", "Porto"]
         (link,) = told["supersedes"]
         assert (link["newer"], link["older"]) == (porto["id"], lisbon["id"])

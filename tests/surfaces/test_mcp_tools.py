@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client, MCPError
-from mcp_clients import data, text
+from mcp_clients import Slow, data, text
 
 from engram_graph import schemas
 from engram_graph.errors import ScopeError
@@ -20,7 +20,6 @@ from engram_graph.mcp_server import arguments
 from engram_graph.mcp_server.profile import Profile
 from engram_graph.mcp_server.server import build
 from engram_graph.memory import AsyncMemory
-from engram_graph.models.facts import Extracted
 from engram_graph.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -269,28 +268,6 @@ async def test_without_a_database_each_tool_says_so(away: AsyncMemory) -> None:
     await away.aclose()
 
 
-class Slow:
-    """An extractor that answers when it is let go; ``cancelled`` once it was broken off."""
-
-    name = "slow"
-
-    def __init__(self) -> None:
-        self.asked = anyio.Event()
-        self.cancelled = anyio.Event()
-
-    async def extract(self, *_: Any, **__: Any) -> Extracted:
-        self.asked.set()
-        try:
-            await anyio.sleep_forever()
-        except BaseException:
-            self.cancelled.set()
-            raise
-        raise AssertionError
-
-    async def aclose(self) -> None:
-        return None
-
-
 async def test_a_cancelled_call_ends_and_the_server_lives_on(
     make_memory: Callable[..., AsyncMemory],
 ) -> None:
@@ -300,7 +277,7 @@ async def test_a_cancelled_call_ends_and_the_server_lives_on(
             group.start_soon(client.call_tool, "remember", {"text": "I live in Porto."})
             await slow.asked.wait()
             group.cancel_scope.cancel()
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             await slow.cancelled.wait()
         counts = data(await client.call_tool("stats", {}))
         assert (counts["messages"], counts["unfinished"]) == (1, 1)  # kept, and can be resumed
