@@ -15,14 +15,18 @@ DATA = Path(__file__).parents[1] / "data" / "foreign"
 _CREATE = """CYPHER 25
 UNWIND $nodes AS node
 CREATE (n:$(node.labels))
-SET n = node.properties, n.test = $test, n.n = node.n"""
+SET n = node.properties
+RETURN node.n AS n, elementId(n) AS place"""
 _JOIN = """CYPHER 25
 UNWIND $relationships AS row
-MATCH (a {test: $test, n: row.from})
-MATCH (b {test: $test, n: row.to})
+MATCH (a) WHERE elementId(a) = row.from
+MATCH (b) WHERE elementId(b) = row.to
 CREATE (a)-[r:$(row.type)]->(b)
 SET r = row.properties"""
-_REMOVE = "CYPHER 25 MATCH (n {test: $test}) DETACH DELETE n"
+_REMOVE = """CYPHER 25
+UNWIND $places AS place
+MATCH (n) WHERE elementId(n) = place
+DETACH DELETE n"""
 
 
 def data(name: str) -> Any:
@@ -36,14 +40,17 @@ def stored(server: Any, name: str, own: str, *names: str) -> Iterator[neo4j.Driv
     text = (DATA / f"{name}.json").read_text(encoding="utf-8")
     dump = json.loads(text, object_hook=lambda value: _value(value, own, names))
     with neo4j.GraphDatabase.driver(server.uri, auth=(server.username, server.password)) as driver:
+        made = driver.execute_query(cast(LiteralString, _CREATE), nodes=dump["nodes"]).records
+        places = {row["n"]: row["place"] for row in made}
         try:
-            driver.execute_query(cast(LiteralString, _CREATE), nodes=dump["nodes"], test=own)
-            driver.execute_query(
-                cast(LiteralString, _JOIN), relationships=dump["relationships"], test=own
-            )
+            rows = [
+                row | {"from": places[row["from"]], "to": places[row["to"]]}
+                for row in dump["relationships"]
+            ]
+            driver.execute_query(cast(LiteralString, _JOIN), relationships=rows)
             yield driver
         finally:
-            driver.execute_query(cast(LiteralString, _REMOVE), test=own)
+            driver.execute_query(cast(LiteralString, _REMOVE), places=list(places.values()))
 
 
 _IDS = ("id", "uuid", "episodes", "source_message_ids", "group_id", "user_identifier")
