@@ -333,6 +333,28 @@ DAMAGE: list[tuple[str, str, set[str], str]] = [
         "namespace",
     ),
     (
+        "item without a value",
+        "CREATE (:Item {id: $namespace, namespace: $namespace, folder: 'a/', key: 'k', said: 0, "
+        "source: 's', created_at: datetime('2025-01-01T00:00Z'), "
+        "updated_at: datetime('2025-01-01T00:00Z')})",
+        {"item"},
+        "namespace",
+    ),
+    (
+        "text of no item",
+        "CREATE (:ItemText {id: $namespace, namespace: $namespace, folder: 'a/', text: 'tea'})",
+        {"item"},
+        "namespace",
+    ),
+    (
+        "password in an item",
+        "CREATE (:Item {id: $namespace, namespace: $namespace, folder: 'a/', key: 'k', said: 0, "
+        "source: 's', created_at: datetime('2025-01-01T00:00Z'), "
+        "updated_at: datetime('2025-01-01T00:00Z'), value: '{\"password\": \"hunter2!x9\"}'})",
+        {"secret"},
+        "namespace",
+    ),
+    (
         "done without drafts",
         "MATCH (m:Message {id: $messages[0]}) SET m.drafts = null",
         {"message_done"},
