@@ -215,7 +215,7 @@ async def test_a_dry_run_counts_and_changes_nothing(client: Client, graph: Graph
     assert (await stored(graph), await graph.locate()) == before
     assert (report.applied, report.switched) == (False, False)
     assert report.messages == len(TURNS)
-    assert report.missing == report.facts + report.messages == len(before[0])
+    assert report.missing == report.facts + report.messages + report.items == len(before[0])
     assert report.seconds is not None
     assert report.seconds > 0
     assert report.tokens is not None
@@ -228,7 +228,7 @@ async def test_what_has_no_vector_gets_one(client: Client, graph: Graph) -> None
     await talk(client(None))
     assert all(row["vectors"] == {} for row in await stored(graph))
     report = await client(HashEmbedder(384)).reembed()
-    assert report.missing == report.facts + report.messages
+    assert report.missing == report.facts + report.messages + report.items
     assert report.switched is False
     await need_vectors_of(graph, HashEmbedder(384), 1)
 
