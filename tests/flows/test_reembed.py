@@ -179,7 +179,7 @@ async def test_another_embedder_takes_over(client: Client, graph: Graph, new: Ha
     told: list[tuple[int, int]] = []
     report = await memory.reembed(progress=lambda done, total: told.append((done, total)))
     count = len(await stored(graph))
-    assert report.facts + report.messages == report.missing == count
+    assert report.facts + report.messages + report.items == report.missing == count
     assert (report.applied, report.switched) == (True, True)
     assert (report.before, report.dimension_before) == ("hash-384", 384)
     assert told[-1] == (count, count)
