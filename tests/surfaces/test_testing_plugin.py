@@ -50,17 +50,6 @@ def test_a_graph_broken_on_purpose(memory, memory_keeper): damage(memory, memory
 UNRECORDED = """
 def test_one_thing(memory, recorded_decider): memory.remember("Maya", "prefers", "tea")
 """
-SHARED = """
-import os
-def test_server(neo4j_server): open("seen", "a").write(neo4j_server.uri + "\\n")
-def test_again(neo4j_server): open("seen", "a").write(neo4j_server.uri + "\\n")
-"""
-CRASHING = """
-import os
-def test_crash(neo4j_server):
-    open("seen", "a").write(neo4j_server.uri + "\\n")
-    os._exit(1)
-"""
 
 
 class Project:
@@ -171,23 +160,6 @@ def test_what_goes_wrong_is_told(project: Project, migrated: Keeper) -> None:
         assert migrated.namespaces(name) == []
 
 
-def test_workers_share_a_server_that_outlives_them(tmp_path: Path) -> None:
-    folder, temporary = tmp_path / "project", tmp_path / "tmp"
-    folder.mkdir()
-    temporary.mkdir()
-    project = Project(folder, environment(TMPDIR=str(temporary)))
-    project.write(crash=CRASHING, one=SHARED, other=SHARED)
-    outcomes = project.run("-n", "2", "--dist", "loadfile")
-    assert outcomes.pop("test_crash") == "failed"
-    assert outcomes == {"test_server": "passed", "test_again": "passed"}, project.said
-    seen = (folder / "seen").read_text().splitlines()
-    assert len(seen) == 5
-    assert len(set(seen)) == 1
-    assert not list(temporary.glob("engram-tests-*"))
-    with pytest.raises(ConnectionRefusedError):
-        connect(seen[0])
-
-
 def test_recording_takes_one_process(project: Project) -> None:
     project.write(nothing=LOADS_NOTHING)
     done = subprocess.run(
@@ -200,10 +172,3 @@ def test_recording_takes_one_process(project: Project) -> None:
     )
     assert "leave out -n" in done.stdout + done.stderr
     assert done.returncode != 0
-
-
-def connect(uri: str) -> None:
-    import socket
-
-    host, port = uri.removeprefix("bolt://").split(":")
-    socket.create_connection((host, int(port)), timeout=5).close()
