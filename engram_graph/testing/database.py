@@ -119,7 +119,7 @@ def _start_container(image: str, record: Path) -> None:
         }
         made = {"id": one.get_wrapped_container().id, "server": server}
         write_private(record, json.dumps(made))
-    except docker.errors.DockerException as error:
+    except (docker.errors.DockerException, TimeoutError) as error:
         one.stop()
         raise ServerError(f"the container of {image} did not start: {error}") from error
     except BaseException:

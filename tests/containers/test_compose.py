@@ -19,12 +19,14 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.containers.names import NEO4J, ROOT, SERVER
 
+pytestmark = pytest.mark.timeout(1800)  # the first test builds the images
+
 FILES = [["compose.yaml"], ["compose.yaml", "compose.ollama.yaml"], ["compose.cluster.yaml"]]
 SECRETS = {
     "NEO4J_PASSWORD": "a password of the tests",
     "ENGRAM_MCP_TOKEN": "a-token-of-the-tests",
 }
-HEALTHY_S = 180
+HEALTHY_S = 300
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.containers.names import SERVER
 
+pytestmark = pytest.mark.timeout(1800)  # the first test builds the images
+
 OURS_MB = 150
 """What the image may add to its base, in megabytes; it was 110 when this was written."""
 

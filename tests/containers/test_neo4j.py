@@ -6,10 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from engram_graph import Memory, Settings
 from engram_graph.testing import database
 from engram_graph.testing.choice import Choice
 from tests.containers.names import NEO4J
+
+pytestmark = pytest.mark.timeout(1800)  # the first test builds the images
 
 
 def test_a_memory_in_a_container(engine: Any, images: None, tmp_path: Path) -> None:
