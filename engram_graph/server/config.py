@@ -6,6 +6,7 @@ Nothing here starts or opens anything except the port probes.
 from __future__ import annotations
 
 import os
+import re
 import socket
 import sys
 from collections.abc import Collection, Mapping
@@ -180,10 +181,23 @@ def _java_start(java: Path, lib: Path, heap_mb: int, java_major: int) -> list[st
     return [*command, "-cp", str(lib / "*")]
 
 
+def last_ports(conf: Path) -> tuple[int, int]:
+    """Bolt and HTTP ports of the last start, by its ``neo4j.conf``; before it the well-known ones.
+
+    Who was connected before a stop finds the server again after it.
+    """
+    try:
+        text = conf.read_text(encoding="utf-8")
+    except OSError:
+        return BOLT_PORT, HTTP_PORT
+    found = dict(re.findall(r"^server\.(bolt|http)\.listen_address=.*:(\d{1,5})$", text, re.M))
+    return int(found.get("bolt", BOLT_PORT)), int(found.get("http", HTTP_PORT))
+
+
 def choose_ports(
     http: bool, taken: Collection[int] = (), preferred: tuple[int, int] = (BOLT_PORT, HTTP_PORT)
 ) -> tuple[int, int | None]:
-    """Free Bolt and HTTP ports on loopback: the well-known ones, else any. None without ``http``.
+    """Free Bolt and HTTP ports on loopback: those preferred, else any. None without ``http``.
 
     ``taken`` are never chosen. Another program can take a port before the server does; the caller
     then asks again.

@@ -92,11 +92,13 @@ class EmbeddedServer:
             major = java_major(java) or 0
             self._prepare_password(java, major, lib)
             command = config.server_command(java, major, lib, self.home, sizes.heap_mb)
+            written = self.home / "conf" / "neo4j.conf"
+            preferred = config.last_ports(written)
             taken: set[int] = set()
             for attempt in range(1, _BIND_TRIES + 1):
-                bolt, web = config.choose_ports(http, taken)
+                bolt, web = config.choose_ports(http, taken, preferred)
                 conf = config.render_conf(bolt, web, sizes, extra_settings)
-                (self.home / "conf" / "neo4j.conf").write_text(conf, encoding="utf-8")
+                written.write_text(conf, encoding="utf-8")
                 try:
                     state = self._start(command, bolt, web, deadline)
                 except _PortTakenError as error:

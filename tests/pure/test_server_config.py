@@ -172,6 +172,16 @@ def test_ports_that_are_taken_are_passed_over() -> None:
     assert not {bolt, web} & set(others)
 
 
+def test_ports_of_the_last_start_are_preferred(tmp_path: Path) -> None:
+    conf = tmp_path / "neo4j.conf"
+    assert config.last_ports(conf) == (7687, 7474)
+    for bolt, web in ((40001, 40002), (40003, None)):
+        conf.write_text(render_conf(bolt, web, Sizes(256, 64)), encoding="utf-8")
+        assert config.last_ports(conf) == (bolt, web or 7474)
+    conf.write_text("server.bolt.listen_address=nowhere\n", encoding="utf-8")
+    assert config.last_ports(conf) == (7687, 7474)
+
+
 def test_a_port_held_on_all_addresses_is_taken() -> None:
     with socket.socket() as held:
         held.bind(("", 0))

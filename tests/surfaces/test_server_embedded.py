@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -177,6 +178,8 @@ def test_down_asks_and_leaves_nothing(server: EmbeddedServer) -> None:
     assert server.status() is None
     assert not server.down()
     assert any("Stopped." in line for line in server.logs())
+    # Whoever is connected finds it again.
+    assert up(server).bolt_uri == info.bolt_uri
 
 
 def test_open_transaction_does_not_hold_up_a_stop(server: EmbeddedServer) -> None:
@@ -218,7 +221,7 @@ def test_port_lost_between_choice_and_start(
         thief.bind(("127.0.0.1", 0))
         stolen = thief.getsockname()[1]
 
-        def first_the_stolen_one(http: bool, taken: set[int]) -> tuple[int, int | None]:
+        def first_the_stolen_one(http: bool, taken: set[int], _: Any) -> tuple[int, int | None]:
             if taken:
                 return real(http, taken)
             thief.listen()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import neo4j
 import pytest
@@ -16,7 +17,7 @@ def test_a_port_lost_to_another_neo4j_is_noticed(
 ) -> None:
     first_choice = config.choose_ports
 
-    def same_port(http: bool, taken: set[int]) -> tuple[int, int | None]:
+    def same_port(http: bool, taken: set[int], _: Any) -> tuple[int, int | None]:
         # Both look before either has bound it.
         return first_choice(http, taken) if taken else (chosen, None)
 
