@@ -6,8 +6,10 @@ import asyncio
 import logging
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import TracebackType
 from typing import Annotated
 
 import typer
@@ -95,9 +97,9 @@ async def mcp(
             tuple(allow_host or ()),
         )
     # Standard output is the protocol's; of two set-ups of logging the first one counts.
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Wordless("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     memory = AsyncMemory(given.namespace, settings=settings)
     with _stopping() as stop:
         if door is None:
@@ -105,6 +107,16 @@ async def mcp(
         else:
             await web.serve(memory, given, door, stop, listening=_say(run))
     return OK
+
+
+_Raised = tuple[type[BaseException], BaseException, TracebackType | None]
+
+
+class _Wordless(logging.Formatter):
+    """Writes where a fault arose and its kind; its words may hold what somebody said."""
+
+    def formatException(self, ei: _Raised | tuple[None, None, None]) -> str:  # noqa: N802
+        return "".join(traceback.format_tb(ei[2])) + (ei[0].__name__ if ei[0] else "")
 
 
 def _say(run: Run) -> Callable[[str], None]:

@@ -25,7 +25,7 @@ def observed(kind: C) -> C:
 
 def _spanned(operation: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
     @functools.wraps(method)
-    async def call(self: Connection, *args: Any, **named: Any) -> Any:
+    async def call(self: Connection, /, *args: Any, **named: Any) -> Any:
         if _inside.get():
             return await method(self, *args, **named)
         measured = {"engram.operation": operation}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 import threading
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -49,7 +51,7 @@ async def _lines(file: BinaryIO, stop: asyncio.Event) -> AsyncIterator[str]:
         with suppress(RuntimeError):  # the loop has gone
             with suppress(OSError):
                 for line in file:
-                    text = line.decode("utf-8", errors="replace")
+                    text = _whole(line.decode("utf-8", errors="replace"))
                     loop.call_soon_threadsafe(waiting.put_nowait, text)
             loop.call_soon_threadsafe(waiting.put_nowait, None)
 
@@ -61,3 +63,17 @@ async def _lines(file: BinaryIO, stop: asyncio.Event) -> AsyncIterator[str]:
             yield line
     finally:
         stopping.cancel()
+
+
+def _whole(line: str) -> str:
+    """The line without halves of characters, which JSON can escape, as of a text cut in an emoji.
+
+    The SDK drops such a message without an answer, and its sender would wait.
+    """
+    if "\\ud" not in line.lower():
+        return line
+    try:
+        plain = json.dumps(json.loads(line), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return line  # the SDK's to refuse
+    return re.sub("[\ud800-\udfff]", "\ufffd", plain)

@@ -120,9 +120,23 @@ def test_the_protocol_by_hand(server: Any, namespace: str) -> None:
             talk.say(garbage)
         refused = talk.ask("tools/call", name="search", arguments={"query": 1})["result"]
         assert refused["isError"]
+        # A text that was cut in an emoji.
+        cut = talk.ask("tools/call", name="search", arguments={"query": "Maya \ud83d"})["result"]
+        assert "São Paulo" in cut["structuredContent"]["context"]
         counts = talk.ask("tools/call", name="stats", arguments={})["result"]
         assert counts["structuredContent"]["facts"] == 1
         assert "Traceback" not in talk.end()
+
+
+def test_a_fault_in_the_sdk_is_logged_without_what_was_said(server: Any, namespace: str) -> None:
+    with talking(command(namespace), environment(server)) as talk:
+        talk.begin()
+        asked = {"question": "Where does Maya live?", "mood": "hunter2 is my word"}
+        assert "error" in talk.ask("prompts/get", name="answer_from_memory", arguments=asked)
+        noise = talk.end()
+    assert "ERROR mcp." in noise
+    assert "ValueError" in noise
+    assert "hunter2" not in noise
 
 
 def test_what_prints_goes_to_standard_error(server: Any, namespace: str, tmp_path: Path) -> None:

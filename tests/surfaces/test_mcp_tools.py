@@ -200,6 +200,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("cypher", {"name": "MATCH (n) RETURN n"}, "input: no query is called"),
     ("cypher", {"name": "current_facts", "params": {"entity": "a", "limit": -1}}, "input: limit"),
     ("cypher", {"name": "current_facts", "params": {"x": {"a": 1}}}, "params.x"),
+    ("cypher", {"name": "current_facts", "params": {"self": 1}}, "has no parameter 'self'"),
     ("as_of", {"as_of": "2024-13-45"}, "input: "),
 ]
 
