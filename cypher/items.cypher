@@ -2,13 +2,15 @@
 // path is stored as one string that ends with a slash, so a range of strings is all that lies below.
 
 // name: put_item
-// An item, new or with another value, and the texts it is found by.
+// An item, new or with another value, and the texts it is found by. No row: it was deleted while this
+// waited for the lock.
 CYPHER 25
 MERGE (i:Item {namespace: $namespace, folder: $folder, key: $key})
 ON CREATE SET i.id = $id, i.source = $id, i.said = 0, i.created_at = $now
 SET i.value = $value,
   i.updated_at = CASE WHEN i.created_at > $now THEN i.created_at ELSE $now END
 WITH i
+WHERE i.id IS NOT NULL
 CALL (i) {
   MATCH (i)-[:INDEXED_AS]->(t:ItemText)
   DETACH DELETE t
@@ -68,16 +70,25 @@ RETURN DISTINCT i.folder AS folder
 // One more message that says what the item says; which number it has.
 CYPHER 25
 MATCH (i:Item {namespace: $namespace, folder: $folder, key: $key})
+SET i.locked = true
+REMOVE i.locked
+WITH i
+WHERE i.id IS NOT NULL
 SET i.said = i.said + 1
 RETURN i.said AS said
 
 // name: delete_item
-// The item of a path and a key, with its texts.
+// The item of a path and a key, with its texts; what it was at last. The lock comes first: no text is
+// put meanwhile, and of two that delete one finds nothing.
 CYPHER 25
 MATCH (i:Item {namespace: $namespace, folder: $folder, key: $key})
+SET i.locked = true
+REMOVE i.locked
+WITH i, i {.*} AS item
+WHERE item.id IS NOT NULL
 CALL (i) {
   MATCH (i)-[:INDEXED_AS]->(t:ItemText)
   DETACH DELETE t
 }
 DETACH DELETE i
-RETURN count(*) AS gone
+RETURN item

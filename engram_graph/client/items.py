@@ -72,6 +72,9 @@ class Items(Writing, Forgetting):
             conversation=conversation,
             source_id=item.sources()[-1],
         )
+        now = await store.get(runtime.graph, scope, labels, name)
+        if now is None or now.source != item.source:  # deleted before the message came
+            await self._forget_said(scope, item.sources()[-1:])
         return item
 
     async def get_item(
@@ -116,15 +119,22 @@ class Items(Writing, Forgetting):
         labels, name = clean_place(path, key)
         graph = (await self.open()).graph
         item = await store.get(graph, scope, labels, name)
-        for source in item.sources() if item else ():
-            with contextlib.suppress(NotFoundError):  # forgotten by itself
-                await self.forget(message=source, namespace=scope)
-        return await store.delete(graph, scope, labels, name)
+        known = item.sources() if item else []
+        await self._forget_said(scope, known)
+        gone = await store.delete(graph, scope, labels, name)
+        if gone is not None:  # what was said meanwhile
+            await self._forget_said(scope, [each for each in gone.sources() if each not in known])
+        return gone is not None
 
     async def item_paths(self, *, namespace: str | None = None) -> list[tuple[str, ...]]:
         """Every path that has an item, sorted."""
         scope = self._scope(namespace)
         return await store.paths((await self.open()).graph, scope)
+
+    async def _forget_said(self, scope: str, sources: Sequence[str]) -> None:
+        for source in sources:
+            with contextlib.suppress(NotFoundError):  # forgotten by itself
+                await self.forget(message=source, namespace=scope)
 
     async def _told(self, scope: str, item: Item) -> str | None:
         """The text of an item's last message."""

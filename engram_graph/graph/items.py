@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from engram_graph import clock
 from engram_graph.graph import records
-from engram_graph.graph.driver import Graph, Row
+from engram_graph.graph.driver import Graph, Row, Tx
 from engram_graph.graph.queries import load
+from engram_graph.graph.retry import until_done
+from engram_graph.graph.write import StalePlanError
 from engram_graph.models.facts import Vector
 from engram_graph.models.items import Item
 from engram_graph.rules.paths import behind, folder, path_of
@@ -52,8 +55,10 @@ async def put(
     now: datetime,
 ) -> Item:
     """Store a value in the place of the one that is there."""
-    rows = await graph.write(
-        load("items")["put_item"],
+    rows = await _changed(
+        graph,
+        "put_item",
+        always=True,
         id=clock.new_id(),
         value=value_text(value),
         rows=text_rows(texts),
@@ -71,14 +76,14 @@ async def get(graph: Graph, namespace: str, path: Sequence[str], key: str) -> It
 
 async def count_said(graph: Graph, namespace: str, path: Sequence[str], key: str) -> int | None:
     """The number of the next message that says what an item says; None: it is gone."""
-    rows = await graph.write(load("items")["count_said"], **_place(namespace, path, key))
+    rows = await _changed(graph, "count_said", **_place(namespace, path, key))
     return int(rows[0]["said"]) if rows else None
 
 
-async def delete(graph: Graph, namespace: str, path: Sequence[str], key: str) -> bool:
-    """Whether there was an item to delete."""
-    rows = await graph.write(load("items")["delete_item"], **_place(namespace, path, key))
-    return bool(rows[0]["gone"])
+async def delete(graph: Graph, namespace: str, path: Sequence[str], key: str) -> Item | None:
+    """The item that was deleted, as it was at last; None when there was none."""
+    rows = await _changed(graph, "delete_item", **_place(namespace, path, key))
+    return item(rows[0]["item"]) if rows else None
 
 
 async def below(
@@ -107,6 +112,22 @@ async def paths(graph: Graph, namespace: str) -> list[tuple[str, ...]]:
     """Every path that has an item, sorted."""
     rows = await graph.read(load("items")["item_folders"], namespace=namespace)
     return sorted(path_of(row["folder"]) for row in rows)
+
+
+async def _changed(graph: Graph, name: str, *, always: bool = False, **params: Any) -> list[Row]:
+    """Rows of a statement, run again when its item was deleted while it waited for the lock.
+
+    ``always``: no row means just that.
+    """
+    query = load("items")[name]
+
+    async def work(tx: Tx) -> list[Row]:
+        rows = await tx.run(query, **params)
+        if always and not rows:
+            raise StalePlanError
+        return rows
+
+    return await until_done(graph, name, work, "the item")
 
 
 def _place(namespace: str, path: Sequence[str], key: str) -> Row:
