@@ -7,12 +7,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from engram_graph.client.base import Connection
+from engram_graph.errors import EngramError
 from engram_graph.flows import moving
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph.driver import Graph
 from engram_graph.models.moving import Moved
 from engram_graph.rules.validate import clean_text
 from engram_graph.wiring import Progress
+
+_THERE = "Check uri, username and password of the Neo4j to read from."
 
 
 class Moving(Connection):
@@ -121,9 +124,15 @@ async def _source(
     if uri is None:
         yield runtime.graph
         return
-    graph = Graph(uri, username, password, database)
+    graph: Graph | None = None
     try:
-        await graph.connect()
+        try:
+            graph = Graph(uri, username, password, database)
+            await graph.connect()
+        except EngramError as error:  # it speaks of this memory's own settings
+            message = error.message.replace("NEO4J_URI", "uri")
+            raise type(error)(message, hint=_THERE, **error.details) from None
         yield graph
     finally:
-        await graph.close()
+        if graph is not None:
+            await graph.close()

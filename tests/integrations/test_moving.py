@@ -170,10 +170,17 @@ async def test_another_server_is_read(memory: AsyncMemory, server: Any, namespac
             password=server.password,
         )
         assert told.facts == 6
-        with pytest.raises(ConfigurationError):
+        with pytest.raises(ConfigurationError) as refused:
             await memory.move_graphiti("x", uri=server.uri, password="wrong")
-    with pytest.raises(StoreUnavailableError):
+    with pytest.raises(StoreUnavailableError) as away:
         await memory.move_graphiti("x", uri="bolt://127.0.0.1:1", password="x")
+    with pytest.raises(ConfigurationError) as unusable:
+        await memory.move_graphiti("x", uri="bolt://neo4j:a-secret@127.0.0.1:1")
+    for each in (refused.value, away.value, unusable.value):
+        words = f"{each} {each.hint}"
+        assert "uri, username and password of the Neo4j to read from" in words
+        assert "NEO4J_" not in words
+        assert "a-secret" not in words
 
 
 # -- neo4j-agent-memory ----------------------------------------------------------------------------
