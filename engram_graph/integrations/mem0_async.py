@@ -25,6 +25,7 @@ from engram_graph.vocabulary import FALLBACK, ClosedReason, MessageStatus, Role
 Row = dict[str, Any]
 _MOST = 150  # that one search finds
 _ALL = 1_000_000
+_UPDATED = {"message": "Memory updated successfully!"}
 
 
 class AsyncMemory:
@@ -247,6 +248,8 @@ class AsyncMemory:
             )
         whose, told = await self._told(memory_id)
         fact = forms.current(told.fact, told.newer)
+        if text == fact.text and ends is None and not metadata:
+            return dict(_UPDATED)  # it says that already
         sources = (await self._sources(whose, [fact])).get(fact.id, [])
         speaker = sources[0].speaker if sources else whose.name
         changes: Row = {"valid_until": ends}
@@ -261,7 +264,7 @@ class AsyncMemory:
             metadata=forms.updated_metadata(fact, sources, whose, metadata),
             **changes,
         )
-        return {"message": "Memory updated successfully!"}
+        return dict(_UPDATED)
 
     async def delete(self, memory_id: str) -> dict[str, str]:
         """Forget a memory with all its versions, without a trace: ``history`` is empty then.

@@ -205,6 +205,9 @@ async def test_an_update_changes_the_triple_with_the_words(
     assert found["memory"] == "Somewhere by the sea, at last"
     (fact,) = (await own.facts(open=True)).facts
     assert (fact.predicate, fact.object) == ("related_to", "Somewhere by the sea, at last")
+    before = await memory.history(row["id"])
+    await memory.update(row["id"], found["memory"])  # it says that already
+    assert await memory.history(row["id"]) == before
     assert [step["event"] for step in await memory.history(row["id"])] == [
         "ADD",
         "UPDATE",
