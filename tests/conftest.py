@@ -16,6 +16,8 @@ from contextlib import AsyncExitStack
 from typing import Any, NoReturn
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from engram_graph.errors import EngramError
 from engram_graph.graph.driver import Graph
@@ -24,6 +26,12 @@ from engram_graph.testing import database
 from engram_graph.testing.choice import CHOICE
 from engram_graph.testing.database import Neo4jServer
 from engram_graph.testing.keeper import Keeper, keeper
+
+# Nothing here is timed: how busy a machine is must not decide.
+hypothesis_settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("unhurried")
 
 _FOREIGN = ("ENGRAM_", "OPENAI_", "TYPESAFE_", "NEO4J_")
 _KEPT = ("ENGRAM_CACHE", "ENGRAM_CHROMIUM")  # where things are; they change no result

@@ -378,7 +378,7 @@ def filled(server: Any, migrated: Any) -> Iterator[neo4j.Session]:
     """A session on a server where every name is known and other tenants hold a few records."""
     types = ["SUBJECT", "OBJECT", "MENTIONS", "STATED_IN", "NEXT", "SUPERSEDES", "SAME_AS"]
     types += ["CONTRADICTS", "REFINES", "ABOUT", "COMPARED_WITH", "FROM", "ALIAS_OF", "LEFT"]
-    types += ["INDEXED_AS"]
+    types += ["INDEXED_AS", "REPLACED"]
     with (
         neo4j.GraphDatabase.driver(server.uri, auth=(server.username, server.password)) as driver,
         driver.session() as session,
@@ -388,7 +388,8 @@ def filled(server: Any, migrated: Any) -> Iterator[neo4j.Session]:
         for name in sorted(properties_in_use() | FOREIGN_PROPERTIES):
             session.run("CALL db.createProperty($name)", name=name).consume()
         labels = ["Fact", "Message", "Entity", "Alias", "Conversation", "Decision", "Request"]
-        for label in (*labels, *FOREIGN_LABELS, "Feedback", "Item", "ItemText"):
+        labels += ["Feedback", "Item", "ItemText", "Replay", "Replaced"]
+        for label in (*labels, *FOREIGN_LABELS):
             session.run("CALL db.createLabel($name)", name=label).consume()
         session.run(NOISE_STATEMENT, noise=NOISE, now=now()).consume()
         session.run("CALL db.prepareForReplanning()").consume()
