@@ -12,6 +12,7 @@ from engram_graph.rules.secrets import find_in_json, redact, redact_json, redact
 
 Where = Callable[[Mapping[str, Any]], bool]
 _PAGE = 500
+_MOST = 2**31 - 1  # that a vector index is asked for
 _FIRST = 64  # texts that the first look by vector takes; each further look takes four times more
 
 
@@ -48,7 +49,7 @@ async def find(
     offset: int,
 ) -> list[ItemHit]:
     """See ``AsyncMemory.find_items``."""
-    wanted = offset + limit
+    wanted = min(offset + limit, _MOST)
     hits: list[ItemHit] = []
     vector = None
     if query:

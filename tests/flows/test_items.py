@@ -54,3 +54,11 @@ async def test_what_an_item_said_goes_with_it_though_it_comes_later(
     await put(memory, "Porto", said=True)
     counts = await memory.stats()
     assert (counts.messages, counts.facts) == (0, 0)
+
+
+@pytest.mark.parametrize("query", [None, "Where do I live?"])
+async def test_a_limit_may_be_as_large_as_one_likes(memory: AsyncMemory, query: str | None) -> None:
+    await put(memory, "Porto")
+    for limit in (2**31, 2**70):
+        (hit,) = await memory.find_items(query=query, limit=limit)
+        assert hit.item.key == "home"
