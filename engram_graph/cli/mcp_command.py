@@ -29,12 +29,12 @@ async def mcp(
         bool, typer.Option("--http", help="Serve over HTTP, with the token of ENGRAM_MCP_TOKEN.")
     ] = False,
     host: Annotated[
-        str | None, typer.Option(metavar="HOST", help="Where to listen [default: 127.0.0.1].")
+        str | None, typer.Option(metavar="HOST", help="Where to listen; else 127.0.0.1.")
     ] = None,
     port: Annotated[
         int | None,
         typer.Option(
-            metavar="PORT", min=0, max=65535, help="And on which port [default: 8765]; 0: any."
+            metavar="PORT", min=0, max=65535, help="And on which port; else 8765. 0: any."
         ),
     ] = None,
     profile: Annotated[

@@ -288,6 +288,8 @@ def _split(command: list[str]) -> Iterator[list[str]]:
 def _check_command(command: list[str]) -> None:
     while "=" in command[0]:  # a variable for this command alone
         command = command[1:]
+    if command[:2] == ["uvx", "--from"]:  # what it runs is checked
+        command = command[3:]
     program = Path(command[0]).name
     if program == "engram":
         parse(command[1:])

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
 import engram_graph
+from engram_graph.cli.app import app
 
 Engram = Callable[..., Any]
 ROOT = Path(engram_graph.__file__).parents[1]
@@ -54,6 +56,17 @@ def test_every_command_has_help_and_json(engram: Engram, name: str) -> None:
     assert done.code == 0
     assert "--json" in done.out
     assert len(done.out.splitlines()) > 5
+
+
+def test_help_loses_no_word() -> None:
+    """What stands in brackets is taken for markup, and vanishes from the terminal."""
+    found = [
+        f"{name} {each.name}"
+        for name, command in get_command(app).commands.items()  # type: ignore[attr-defined]
+        for each in command.params
+        if "[" in (getattr(each, "help", None) or "")
+    ]
+    assert found == []
 
 
 def test_version(engram: Engram) -> None:
