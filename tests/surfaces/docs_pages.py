@@ -21,12 +21,14 @@ COMMAND -->``: it is what the command prints.
 from __future__ import annotations
 
 import ast
+import asyncio
 import importlib.util
 import io
 import json
 import re
 import shlex
 import tomllib
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -176,6 +178,7 @@ class Reader:
             except Exception as error:
                 error.add_note(f"in {page.name}, line {block.line}: {block.language}")
                 raise
+        _close_loop()
 
     def _block(self, block: Block) -> None:
         kind, what = block.mark or ("", "")
@@ -283,6 +286,17 @@ def _split(command: list[str]) -> Iterator[list[str]]:
             part = []
         else:
             part.append(word)
+
+
+def _close_loop() -> None:
+    """Close the thread's event loop: PydanticAI leaves one for its next call."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # it may make one, to be closed at once
+        try:
+            asyncio.get_event_loop().close()
+        except RuntimeError:  # there is none
+            return
+    asyncio.set_event_loop(None)
 
 
 def _check_command(command: list[str]) -> None:
