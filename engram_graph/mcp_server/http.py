@@ -10,7 +10,7 @@ import hmac
 import re
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
@@ -115,7 +115,14 @@ class Guard:
             )
             await refusal(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        try:
+            await self._app(scope, receive, send)
+        except asyncio.CancelledError:  # by the end of the server, which nobody needs to read of
+            if scope["type"] != "http":
+                raise
+            gone = JSONResponse({"error": "the server stops"}, status_code=503)
+            with suppress(RuntimeError):  # an answer had begun
+                await gone(scope, receive, send)
 
     def _may(self, scope: Scope) -> bool:
         kind, _, token = Headers(scope=scope).get("authorization", "").partition(" ")

@@ -77,8 +77,8 @@ def build(memory: AsyncMemory, profile: Profile) -> MemoryServer:
 
 @asynccontextmanager
 async def kept_open(memory: AsyncMemory) -> AsyncIterator[None]:
-    """Connect ``memory`` beside the work, so that a client need not wait for it; close it at the
-    end. While the database is away, each call tries again and says so."""
+    """Connect ``memory`` and load its embedder beside the work, so that a client need not wait for
+    them; close it at the end. While the database is away, each call tries again and says so."""
     opening = asyncio.create_task(_open(memory), name="engram_graph opening")
     try:
         yield
@@ -90,7 +90,8 @@ async def kept_open(memory: AsyncMemory) -> AsyncIterator[None]:
 
 async def _open(memory: AsyncMemory) -> None:
     try:
-        await memory.open()
+        runtime = await memory.open()
+        await runtime.embed(["ready"], query=True)  # a local model is loaded by its first text
     except EngramError as error:
         log.warning("the memory cannot be reached yet: %s %s", error.message, error.hint)
     except Exception as error:

@@ -467,7 +467,7 @@ async def test_all_namespaces_are_checked_at_once(sound: Any) -> None:
         report = await doctor.check(sound.graph, None)
         assert report.namespace is None
         assert {"belief_range", "incomplete_record"} <= names(report)
-        assert report.checked["index"] == 2
+        assert report.checked["index"] == 3
         assert "index" not in names(report)
     finally:
         await sound.run("MATCH (m:Message {id: $namespace}) DELETE m")

@@ -14,7 +14,7 @@ import pytest
 from mcp_clients import BEARER, ROOT, TOKEN, Slow, command, connected, data, environment, served
 
 from engram_graph.errors import ConfigurationError, InputError
-from engram_graph.mcp_server.http import MAX_BODY, Door
+from engram_graph.mcp_server.http import MAX_BODY, Door, Guard
 from engram_graph.mcp_server.profile import Profile
 from engram_graph.memory import AsyncMemory
 from engram_graph.settings import Settings
@@ -235,3 +235,14 @@ def test_it_needs_a_namespace(on_server: Callable[..., Any]) -> None:
     refused = on_server("mcp")
     assert (refused.code, refused.out) == (2, "")
     assert "Pass -n NAME or set ENGRAM_NAMESPACE" in refused.err
+
+
+@pytest.mark.anyio
+async def test_a_call_cut_off_by_the_end_is_answered() -> None:
+    async def cut_off(scope: Any, receive: Any, send: Any) -> None:
+        raise asyncio.CancelledError
+
+    guarded = httpx2.ASGITransport(Guard(cut_off, TOKEN))
+    async with httpx2.AsyncClient(transport=guarded, headers=BEARER) as web:
+        reply = await web.post("http://localhost/mcp")
+    assert (reply.status_code, reply.json()) == (503, {"error": "the server stops"})
