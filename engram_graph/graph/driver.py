@@ -179,9 +179,9 @@ class Graph:
 
     async def schema(self, query: NamedQuery, **params: Any) -> list[Row]:
         """Rows of a schema or SHOW statement, in a transaction of its own."""
-        return await self.statement(places.at(query, self.place).text, name=query.name, **params)
+        return await self.statement(places.at(query, self.place).text, query.name, **params)
 
-    async def statement(self, text: Any, *, name: str = "statement", **params: Any) -> list[Row]:
+    async def statement(self, text: Any, name: str = "statement", /, **params: Any) -> list[Row]:
         """Rows of one auto-commit statement, such as of a migration; it must be repeatable.
 
         Many may migrate at once: their schema statements deadlock, or find what another made

@@ -53,7 +53,7 @@ async def migrate(graph: Graph, embedder: str | None, dimension: int | None) -> 
         )
     for migration in known[version:]:
         for statement in migration.statements:
-            await graph.statement(places.spelled(statement, graph.place), name="migration")
+            await graph.statement(places.spelled(statement, graph.place), "migration")
         await graph.write(load("schema")["record_version"], version=migration.version)
         log.info("schema: applied %04d_%s", migration.version, migration.name)
     if stored_dimension is None:

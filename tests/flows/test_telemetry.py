@@ -246,7 +246,7 @@ async def test_an_error_is_told_by_its_type(make_memory: Make, seen: Seen) -> No
         assert not span.events
     graph = (await memory.open()).graph
     with pytest.raises(StoreError, match="Unknown function"):
-        await graph.statement("CYPHER 25 RETURN nothing.of('Zorblatt')", name="broken")
+        await graph.statement("CYPHER 25 RETURN nothing.of('Zorblatt')", "broken")
     status = (seen.one("broken").attributes or {})["db.response.status_code"]
     assert str(status).startswith("Neo.ClientError.Statement.")
     points = seen.points("engram.operation.duration")

@@ -150,7 +150,7 @@ def test_every_preset_and_extra_is_explained() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     table = (ROOT / "docs" / "start.md").read_text(encoding="utf-8").partition("| extra |")[2]
     rows = [row.split("|")[1] for row in table.partition("\n\n")[0].splitlines()[2:]]
-    told = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    told = {name for row in rows for name in re.findall(r"`([\w-]+)`", row)}
     assert told == set(project["optional-dependencies"])
 
 
