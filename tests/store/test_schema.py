@@ -29,6 +29,7 @@ pytestmark = pytest.mark.anyio
 
 SMALL = HashEmbedder(256)
 PACKAGED = HashEmbedder(384)
+VECTORS = ("fact_vector", "message_vector", "item_vector")
 
 
 async def wipe(graph: Graph) -> None:
@@ -112,9 +113,7 @@ async def test_an_interrupted_migration_is_finished(blank: Graph) -> None:
         await blank.statement(statement)
     await blank.statement(migrations()[1].statements[0])  # and then it died
     assert await schema.migrate(blank, PACKAGED.model, 384) == len(migrations())
-    assert (await schema.dimensions(blank)) == dict.fromkeys(
-        ("fact_vector", "message_vector", "item_vector"), 384
-    )
+    assert await schema.dimensions(blank) == dict.fromkeys(VECTORS, 384)
     names = {row["name"] for row in await blank.statement("SHOW CONSTRAINTS YIELD name")}
     assert {"edge_lives_in", "edge_related_to"} <= names
 
@@ -216,7 +215,7 @@ async def test_the_embedder_may_change_while_nothing_is_embedded(blank: Graph) -
         "embedder": SMALL.model,
         "dimension": 256,
     }
-    assert await schema.dimensions(blank) == {"fact_vector": 256, "message_vector": 256}
+    assert await schema.dimensions(blank) == dict.fromkeys(VECTORS, 256)
     await schema.migrate(blank, "other-model", 256)
     assert (await state(blank))["embedder"] == "other-model"
 
@@ -244,7 +243,7 @@ async def test_eight_change_the_embedder_at_once(blank: Graph, empty_server: Any
     async with anyio.create_task_group() as group:
         for _ in range(8):
             group.start_soon(one)
-    assert await schema.dimensions(blank) == {"fact_vector": 256, "message_vector": 256}
+    assert await schema.dimensions(blank) == dict.fromkeys(VECTORS, 256)
 
 
 async def test_a_vector_of_another_dimension_is_a_dimension_error(blank: Graph) -> None:
