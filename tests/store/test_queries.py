@@ -361,7 +361,7 @@ def properties_in_use() -> set[str]:
         *records.judgement_parameters(judgement, "n", now(), 0)["properties"],
         *records.request_properties(request, "n"),
         *("source_id", "namespace", "key", "name", "aliases", "version", "created_at", "locked"),
-        "importing",
+        *("importing", "was"),
         *("fact_id", "p", "reason", "decided_at", "belief_before", "belief_after"),
         *("embedder", "dimension", "migrated_at", "place", "leftovers"),
         *("next_embedder", "next_dimension", "next_place"),
