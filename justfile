@@ -29,7 +29,7 @@ build:
 
 # The lower bounds of all dependencies, resolved.
 floors:
-    uv pip compile --quiet --resolution lowest-direct --python-version 3.11 --extra all --extra integrations pyproject.toml
+    uv pip compile --quiet --resolution lowest-direct --python-version 3.11 --extra all pyproject.toml
 
 # Known vulnerabilities of the tested versions. Asks a service: needs the network.
 audit:
