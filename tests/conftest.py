@@ -115,11 +115,8 @@ def namespace(request: pytest.FixtureRequest, migrated: Keeper) -> Iterator[str]
     """
     name = f"t{uuid.uuid4().hex[:12]}"
     yield name
-    if request.node.get_closest_marker("damaged") is None:
-        found = migrated.findings(name)
-        if found:
-            lines = [f"{where}: {one.invariant}: {one.message}" for where, one in found]
-            pytest.fail("doctor found a broken graph\n" + "\n".join(lines), pytrace=False)
+    if request.node.get_closest_marker("damaged") is None and (found := migrated.complaint(name)):
+        pytest.fail(found, pytrace=False)
 
 
 @pytest.fixture

@@ -127,7 +127,7 @@ def _told(run: Run, told: Moved) -> int:
         return FAILED if told.left_out else OK
     for one in told.left_out[:_SHOWN]:
         run.out.note(f"left out: {one.kind} {one.id}: {one.reason}")
-    if more := len(told.left_out) - _SHOWN if len(told.left_out) > _SHOWN else 0:
+    if more := len(told.left_out[_SHOWN:]):
         run.out.note(f"… and {more} more; --json lists all")
     for name, count in told.not_moved.items():
         run.out.note(f"not moved: {count} {name}")

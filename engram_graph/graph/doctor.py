@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from engram_graph.graph import records, schema
+from engram_graph.graph import places, records, schema
 from engram_graph.graph.driver import Graph
 from engram_graph.graph.queries import load
 from engram_graph.rules.text import namespace_key
@@ -121,8 +121,7 @@ async def broken_indexes(graph: Graph, wanted: int | None) -> list[str]:
     found = set(await schema.offline_indexes(graph))
     made = await schema.dimensions(graph)
     if wanted is not None:
-        vectors = ("fact_vector", "message_vector", "item_vector")
-        found |= {name for name in vectors if made.get(name) != wanted}
+        found |= {name for name in places.INDEXES if made.get(name) != wanted}
     return sorted(found)
 
 

@@ -17,8 +17,10 @@ from engram_graph.graph.queries import NamedQuery
 PROPERTY = "embedding"
 _QUESTIONS = (PROPERTY, "content")
 """Parameters that hold a question's vectors: as it is, and without speakers' names."""
-_NAMES = re.compile(r"(?<![$\w])(embedding|fact_vector|message_vector|item_vector)\b")
-_INDEX = re.compile(r"(fact_vector|message_vector|item_vector)(?:_(\d+))?")
+INDEXES = ("fact_vector", "message_vector", "item_vector")
+"""The vector indexes, as they are called at place 1."""
+_NAMES = re.compile(rf"(?<![$\w])({PROPERTY}|{'|'.join(INDEXES)})\b")
+_INDEX = re.compile(rf"({'|'.join(INDEXES)})(?:_(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)

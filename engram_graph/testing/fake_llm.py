@@ -10,9 +10,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from engram_graph.testing.loopback import LoopbackServer
 
 NO_FACTS = '{"facts": []}'
 
@@ -85,7 +86,7 @@ def _fact(draft: dict[str, Any]) -> dict[str, Any]:
     return fact | {key: value for key, value in draft.items() if key != "relation"}
 
 
-class FakeLLM:
+class FakeLLM(LoopbackServer):
     """Gives one scripted reply per call; when they are used up, ``otherwise``. A context manager.
 
     Attributes:
@@ -112,11 +113,6 @@ class FakeLLM:
         self._failures: list[int] = []
         self._lock = threading.Lock()
 
-    @property
-    def url(self) -> str:
-        """The base URL for a client."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-
     def script(self, *replies: str | Reply, last_repeats: bool = False) -> None:
         """Replace the replies that are still to come."""
         with self._lock:
@@ -130,37 +126,6 @@ class FakeLLM:
         with self._lock:
             self._failures = [status] * times
 
-    def __enter__(self) -> FakeLLM:
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                raw = self.rfile.read(int(self.headers["Content-Length"]))
-                outer._answer(self, json.loads(raw))
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.02,), daemon=True
-        )
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
     def _answer(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         with self._lock:
             self.headers.append({name.lower(): value for name, value in handler.headers.items()})
@@ -171,15 +136,7 @@ class FakeLLM:
         raw = (
             reply.body if reply.body is not None else _completion(body, reply, self.usage)
         ).encode()
-        try:
-            handler.send_response(reply.status)
-            headers = {"Content-Type": "application/json", "Content-Length": str(len(raw))}
-            for name, value in (headers | reply.headers).items():
-                handler.send_header(name, value)
-            handler.end_headers()
-            handler.wfile.write(raw)
-        except (BrokenPipeError, ConnectionResetError):  # the client gave up waiting
-            handler.close_connection = True
+        self._send(handler, reply.status, raw, reply.headers)
 
     def _next(self, body: dict[str, Any]) -> Reply:
         asked = body.get("response_format", {}).get("type")

@@ -46,6 +46,11 @@ class Keeper:
 
         return self.portal.call(look)
 
+    def complaint(self, prefix: str) -> str | None:
+        """``findings`` in words, to fail a test with; None without any."""
+        lines = [f"{where}: {one.invariant}: {one.message}" for where, one in self.findings(prefix)]
+        return "\n".join(["doctor found a broken graph", *lines]) if lines else None
+
     def remove(self, prefix: str) -> None:
         """Remove the namespaces whose names start with ``prefix``, with all that is in them."""
 

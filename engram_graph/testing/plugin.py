@@ -98,11 +98,10 @@ def memory_namespace(request: pytest.FixtureRequest, memory_keeper: Keeper) -> I
     yield name
     marker = request.node.get_closest_marker("engram")
     wanted = marker is None or marker.kwargs.get("doctor", True)
-    found = memory_keeper.findings(name) if wanted else []
+    complaint = memory_keeper.complaint(name) if wanted else None
     memory_keeper.remove(name)
-    if found:
-        lines = [f"{where}: {one.invariant}: {one.message}" for where, one in found]
-        pytest.fail("doctor found a broken graph\n" + "\n".join(lines), pytrace=False)
+    if complaint:
+        pytest.fail(complaint, pytrace=False)
 
 
 @pytest.fixture

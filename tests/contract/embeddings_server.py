@@ -7,11 +7,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from engram_graph.adapters.embed_hash import HashEmbedder
+from engram_graph.testing.loopback import LoopbackServer
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-class EmbeddingsServer:
+class EmbeddingsServer(LoopbackServer):
     """Answers with hash embeddings three times too long and in reverse order.
 
     ``script`` holds replies to give first. ``requests`` holds (headers, body) of every request,
@@ -39,39 +39,6 @@ class EmbeddingsServer:
         self.refuses: Callable[[dict[str, Any]], Reply | None] = lambda _: None
         self._lock = threading.Lock()
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-
-    def __enter__(self) -> EmbeddingsServer:
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                raw = self.rfile.read(int(self.headers["Content-Length"]))
-                outer._answer(self, json.loads(raw))
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
     def _answer(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         with self._lock:
             headers = {name.lower(): value for name, value in handler.headers.items()}
@@ -84,17 +51,7 @@ class EmbeddingsServer:
             )
         time.sleep(reply.delay_s)
         payload = reply.body if isinstance(reply.body, str) else json.dumps(reply.body)
-        raw = payload.encode()
-        try:
-            handler.send_response(reply.status)
-            handler.send_header("Content-Type", "application/json")
-            handler.send_header("Content-Length", str(len(raw)))
-            for name, value in reply.headers.items():
-                handler.send_header(name, value)
-            handler.end_headers()
-            handler.wfile.write(raw)
-        except OSError:  # the client gave up waiting
-            handler.close_connection = True
+        self._send(handler, reply.status, payload.encode(), reply.headers)
 
     def _vectors(self, body: dict[str, Any]) -> dict[str, Any]:
         rows = [
