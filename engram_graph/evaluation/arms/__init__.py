@@ -1,0 +1,1 @@
+"""The arms of a study, each in a file of its own."""

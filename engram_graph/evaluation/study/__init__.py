@@ -1,0 +1,1 @@
+"""A study: arms over conversations, answers judged, and everything kept that a rerun needs."""
