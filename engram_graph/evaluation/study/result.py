@@ -1,0 +1,179 @@
+"""The result file of one arm over one dataset: everything that tables, tests and plots are made of.
+
+One JSON object, keys sorted. A replay writes the same bytes: it holds recorded latencies and
+nominal costs, no clock, no id of the database, and nothing that was measured on the spot.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from engram_graph.errors import InputError
+
+FORMAT = "engram-study/1"
+SUFFIX = ".result.json"
+Label = Literal["CORRECT", "WRONG"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Row(_Part):
+    """One question at one k.
+
+    Attributes:
+        task: the question's id. gold: the right answer; what an abstention should say is not told.
+        answer, label: of the answering model and the judge; None where nobody was asked.
+        lines: the memory block, best first. tokens: of that block, less those of an empty one.
+        ended: how many of ``lines`` the arm marked as no longer true.
+        evidence: source ids. shortlisted: pieces of it among what was found; None if unknown.
+            kept: pieces of it in ``lines``; None if the arm names no sources.
+        read_usd, answer_usd, judge_usd: nominal costs; None when unknown.
+        read_ms, answer_ms: recorded latency of the models asked.
+        degraded: what fell back while reading.
+    """
+
+    task: str
+    conversation: str
+    category: str
+    k: int
+    question: str
+    gold: str
+    abstention: bool = False
+    scored: bool = True
+    answer: str | None = None
+    label: Label | None = None
+    lines: tuple[str, ...] = ()
+    tokens: int = 0
+    ended: int = 0
+    evidence: tuple[str, ...] = ()
+    shortlisted: int | None = None
+    kept: int | None = None
+    read_usd: float | None = 0.0
+    answer_usd: float | None = 0.0
+    judge_usd: float | None = 0.0
+    read_ms: float = 0.0
+    answer_ms: float = 0.0
+    degraded: tuple[str, ...] = ()
+
+
+class Store(_Part):
+    """What writing one conversation left; see ``records.Written``."""
+
+    turns: int
+    facts: int = 0
+    active: int = 0
+    tentative: int = 0
+    disputed: int = 0
+    same_as: int = 0
+    counters: dict[str, int] = Field(default_factory=dict)
+    closes: tuple[dict[str, Any], ...] = ()
+    beliefs: tuple[dict[str, Any], ...] = ()
+    cost_usd: dict[str, float | None] = Field(default_factory=dict)
+    latency_ms: tuple[float, ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
+
+
+class Result(_Part):
+    """All of an arm over a dataset.
+
+    Attributes:
+        dataset: ``locomo``, ``longmemeval``, ``updates``. split: as asked for. digest: of the
+            conversations and questions that were put.
+        flags: the arm's switches. models: purpose → model. prompts: purpose → version.
+        counted_by: what counted tokens. tokens_at: mean tokens of the block at k = 1, 2, ….
+        conversations: id → what writing it left. rows: by question, then k.
+        scores: of a benchmark that is scored without a model; empty for others.
+    """
+
+    format: Literal["engram-study/1"] = FORMAT
+    dataset: str
+    split: str
+    digest: str
+    arm: str
+    about: str
+    flags: dict[str, Any] = Field(default_factory=dict)
+    models: dict[str, str] = Field(default_factory=dict)
+    prompts: dict[str, str] = Field(default_factory=dict)
+    counted_by: str = "estimate"
+    tokens_at: tuple[float, ...] = ()
+    conversations: dict[str, Store] = Field(default_factory=dict)
+    rows: tuple[Row, ...] = ()
+    scores: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def ks(self) -> tuple[int, ...]:
+        """The sizes that were answered, ascending."""
+        return tuple(sorted({row.k for row in self.rows}))
+
+    def at(self, k: int) -> tuple[Row, ...]:
+        """The rows of that k.
+
+        Raises:
+            InputError: none was answered at it.
+        """
+        found = tuple(row for row in self.rows if row.k == k)
+        if not found:
+            raise InputError(
+                f"{self.arm} was not answered at k = {k}",
+                hint="It was at " + (", ".join(map(str, self.ks)) or "none"),
+                field="k",
+            )
+        return found
+
+
+def write_result(result: Result, folder: Path) -> Path:
+    """Write it as ``DATASET.ARM.result.json`` in ``folder``; the path."""
+    path = folder / f"{result.dataset}.{result.arm}{SUFFIX}"
+    text = json.dumps(result.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False)
+    unfinished = path.with_suffix(".part")
+    unfinished.write_text(text + "\n", encoding="utf-8")
+    unfinished.replace(path)
+    return path
+
+
+def read_result(path: str | Path) -> Result:
+    """A result file.
+
+    Raises:
+        InputError: no such file, or another format.
+    """
+    name = Path(path).name
+    try:
+        return Result.model_validate_json(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise InputError(f"{name} cannot be read: {reason}", field="file") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(
+            f"{name} is no result file: {where}: {first['msg']}",
+            hint="Result files are written by engram eval locomo, longmemeval and updates.",
+            field="file",
+        ) from None
+
+
+def read_results(places: list[str]) -> list[Result]:
+    """Result files, and all of those in folders, ordered by dataset and arm.
+
+    Raises:
+        InputError: one cannot be read, or there is none.
+    """
+    paths = [
+        path
+        for place in places
+        for path in (
+            sorted(Path(place).rglob(f"*{SUFFIX}")) if Path(place).is_dir() else [Path(place)]
+        )
+    ]
+    if not paths:
+        raise InputError(
+            "no result files there", hint=f"They are called DATASET.ARM{SUFFIX}", field="file"
+        )
+    return sorted(map(read_result, paths), key=lambda each: (each.dataset, each.arm))
