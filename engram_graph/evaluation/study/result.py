@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engram_graph.errors import InputError
 
-FORMAT = "engram-study/1"
+FORMAT: Final = "engram-study/1"
 SUFFIX = ".result.json"
 Label = Literal["CORRECT", "WRONG"]
 
