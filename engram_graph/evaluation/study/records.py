@@ -5,10 +5,10 @@ Neutral towards datasets. Nothing here knows a file format, a model or a databas
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from engram_graph.formats.locomo import Turn
 from engram_graph.memory import AsyncMemory
@@ -125,6 +125,67 @@ class Models(Protocol):
 
     def endpoint(self) -> Mapping[str, Any]:
         """For peers with clients of their own: ``base_url``, ``api_key``, ``model`` of the LLM."""
+        ...
+
+
+class Answered(Protocol):
+    """What the answering model said. ``usd`` nominal, None when unknown; ``ms`` as recorded."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def usd(self) -> float | None: ...
+    @property
+    def ms(self) -> float: ...
+
+
+class Judged(Protocol):
+    """What the judge said: ``CORRECT`` or ``WRONG``. ``usd`` and ``ms`` as in ``Answered``."""
+
+    @property
+    def label(self) -> Literal["CORRECT", "WRONG"]: ...
+    @property
+    def usd(self) -> float | None: ...
+    @property
+    def ms(self) -> float: ...
+
+
+class AnsweringModels(Models, Protocol):
+    """What a runner needs besides: a model that answers from memory lines, and one that judges."""
+
+    async def answer(self, question: str, lines: Sequence[str]) -> Answered:
+        """Answer from ``lines`` alone.
+
+        Raises:
+            EngramError: no answer; one of a cap or of a replay without the call ends the run.
+        """
+        ...
+
+    async def judge(
+        self, question: str, gold: str, answer: str, *, abstention: bool = False
+    ) -> Judged:
+        """Whether ``answer`` says what ``gold`` does; for an abstention, that it was never told.
+
+        Raises:
+            EngramError: as ``answer``.
+        """
+        ...
+
+    def check(self) -> None:
+        """Told after each write and read: flows fall back when a model fails, a study must not.
+
+        Raises:
+            EngramError: a cap was crossed, or a replay asked for what is not recorded, since the
+                run began.
+        """
+        ...
+
+    def named(self) -> Mapping[str, str]:
+        """Purpose (``answer``, ``judge``, ``extraction``, …) → model."""
+        ...
+
+    def prompts(self) -> Mapping[str, str]:
+        """Purpose → version of its prompt."""
         ...
 
 
