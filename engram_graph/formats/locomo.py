@@ -5,7 +5,6 @@ LoCoMo (Maharana et al., ACL 2024) is licensed CC BY-NC 4.0: for tests and bench
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from engram_graph.errors import InputError
+from engram_graph.formats.json_file import read_json
 
 SCORED = frozenset({1, 2, 3, 4})
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
@@ -87,14 +87,7 @@ def load_locomo(path: str | Path) -> tuple[Conversation, ...]:
     Raises:
         InputError: no such file, no JSON, or another format; the hint says what is expected.
     """
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise InputError(f"cannot read {path}: {reason}", hint=_HINT, field="path") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON: {error}", hint=_HINT, field="path") from None
-    return parse_locomo(data)
+    return parse_locomo(read_json(path, _HINT))
 
 
 def is_locomo(data: object) -> bool:
