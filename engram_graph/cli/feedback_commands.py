@@ -75,12 +75,12 @@ async def calibrate(
     For each question accuracy, calibration error (ECE), Brier score and a reliability diagram; and
     which thresholds would have kept the share of wrong closes at the bound or below.
     """
-    from engram_graph.evaluation import calibration_plot
+    from engram_graph.evaluation import calibration_plot, figures
 
     if out is not None:
         if out.suffix.lower() != ".svg":
             raise InputError(f"not an .svg file: {one_line(str(out))}", field="out")
-        calibration_plot.need_matplotlib()  # asked before the work, not after it
+        figures.need_matplotlib()  # asked before the work, not after it
     async with run.memory() as memory:
         found = await memory.calibrate(bound=bound)
     if out is not None:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import io
+from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
-from engram_graph.evaluation.shortlist_plot import need_matplotlib
+from engram_graph.evaluation.figures import styled, svg
 from engram_graph.models.feedback import Calibration, QuestionCalibration
 
-__all__ = ["need_matplotlib", "picture"]
-
-_STYLE: dict[str, Any] = {
-    "font.size": 9.0,
-    "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "engram",  # the same names inside at each run
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-}
 _COLUMNS = 3
 
 
@@ -27,14 +18,12 @@ def picture(found: Calibration) -> str:
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    need_matplotlib()
-    from matplotlib import style
-    from matplotlib.figure import Figure
-
     known = [each for each in found.questions if each.labelled]
     columns = min(_COLUMNS, max(1, len(known)))
     rows = max(1, ceil(len(known) / columns))
-    with style.context(["default", _STYLE]):
+    with styled():
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=(3.3 * columns, 3.3 * rows), layout="constrained")
         places = figure.subplots(rows, columns, squeeze=False).flat
         for axes, each in zip(
@@ -46,22 +35,25 @@ def picture(found: Calibration) -> str:
                 _draw(axes, each)
         if not known:
             figure.suptitle("no labels")
-        out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+        return svg(figure)
 
 
-def _draw(axes: Any, each: QuestionCalibration) -> None:
-    filled = [row for row in each.bins if row.n]
+def diagram(axes: Any, bins: Sequence[Any], enough: bool = True) -> None:
+    """How often answers were right (bars) against their probability (dots: mean of the bin).
+
+    Args:
+        bins: of ``rules.calibration`` or of a ``Calibration``. enough: fainter when not.
+    """
+    filled = [row for row in bins if row.n]
     axes.plot([0, 1], [0, 1], color="#b0b0b0", linewidth=1, linestyle="--")
     axes.bar(
         [row.low for row in filled],
         [row.accuracy for row in filled],
-        width=1 / len(each.bins),
+        width=1 / len(bins),
         align="edge",
         color="#1f6fb4",
         edgecolor="white",
-        alpha=1.0 if each.enough else 0.45,
+        alpha=1.0 if enough else 0.45,
     )
     axes.plot(
         [row.confidence for row in filled],
@@ -75,11 +67,15 @@ def _draw(axes: Any, each: QuestionCalibration) -> None:
         axes.annotate(
             str(row.n), ((row.low + row.high) / 2, row.accuracy), ha="center", va="bottom"
         )
-    few = "" if each.enough else " (few)"
-    axes.set_title(
-        f"{each.question}\n{each.labelled} labelled{few}, ECE {each.ece:.3f}", fontsize=9
-    )
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1.08)
     axes.set_xlabel("probability")
     axes.set_ylabel("share right")
+
+
+def _draw(axes: Any, each: QuestionCalibration) -> None:
+    diagram(axes, each.bins, each.enough)
+    few = "" if each.enough else " (few)"
+    axes.set_title(
+        f"{each.question}\n{each.labelled} labelled{few}, ECE {each.ece:.3f}", fontsize=9
+    )

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from engram_graph.errors import InputError
 from engram_graph.evaluation import fit_shortlist
+from engram_graph.evaluation.figures import need_matplotlib
 from engram_graph.evaluation.shortlist import Found, Pool, Progress
-from engram_graph.evaluation.shortlist_plot import need_matplotlib, picture
+from engram_graph.evaluation.shortlist_plot import picture
 from engram_graph.evaluation.shortlist_report import (
     LEFT_OUT,
     PAGE,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
-from engram_graph.errors import MissingExtraError
+from engram_graph.evaluation.figures import styled, svg
 from engram_graph.evaluation.shortlist import BM25, COSINE, CURVE
 from engram_graph.evaluation.shortlist_report import LEFT_OUT, SHIPPED, Results
 
@@ -15,25 +14,6 @@ _LINES: dict[str, dict[str, Any]] = {
     SHIPPED: {"color": "#1f6fb4", "linestyle": "-"},
     LEFT_OUT: {"color": "#c0392b", "linestyle": (0, (4, 3))},
 }
-_STYLE: dict[str, Any] = {
-    "font.size": 9.0,
-    "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "engram",  # the same names inside at each run
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-}
-
-
-def need_matplotlib() -> None:
-    """Ask before the long work, not after it.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("a picture needs matplotlib", extra="eval") from error
 
 
 def picture(results: Results) -> str:
@@ -42,13 +22,11 @@ def picture(results: Results) -> str:
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    need_matplotlib()
-    from matplotlib import style
-    from matplotlib.figure import Figure
-
     ks = range(1, CURVE[-1] + 1)
     curves = {name: [results.recall(name, k) for k in ks] for name in results.methods}
-    with style.context(["default", _STYLE]):
+    with styled():
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=(8.4, 3.9), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
         for axes, which in ((left, "all"), (right, "any")):
@@ -64,6 +42,4 @@ def picture(results: Results) -> str:
         left.set_ylabel("questions, %")
         handles, names = left.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=2, frameon=False)
-        out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+        return svg(figure)
