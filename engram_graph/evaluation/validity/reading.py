@@ -1,0 +1,42 @@
+"""How a line of memory is read without a model: which facts it states, which it says are over."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from engram_graph.evaluation.validity.form import GoldFact
+
+_SPACES = re.compile(r"\s+")
+_QUOTES = str.maketrans("’‘“”–—", "''\"\"--")
+
+
+def plain(text: str) -> str:
+    """Lower case, one space between words, plain quotes and dashes."""
+    folded = unicodedata.normalize("NFC", text).translate(_QUOTES).casefold()
+    return _SPACES.sub(" ", folded).strip()
+
+
+def holds_form(text: str, forms: Iterable[str]) -> bool:
+    """Whether one of ``forms`` stands in ``text`` as whole words."""
+    return any(True for form in forms if _at(plain(form), text))
+
+
+def states(fact: GoldFact, text: str) -> bool:
+    """Whether a line states the fact; that it is over counts as stating it too."""
+    return holds_form(plain(text), (*fact.forms, *fact.end_forms))
+
+
+def ends(fact: GoldFact, text: str, ended: bool = False) -> bool:
+    """Whether a line says that the fact is over.
+
+    Args:
+        ended: the arm marks the line as no longer true.
+    """
+    line = plain(text)
+    return holds_form(line, fact.end_forms) or (ended and holds_form(line, fact.forms))
+
+
+def _at(form: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(form)}(?!\w)", text) is not None
