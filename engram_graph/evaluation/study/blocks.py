@@ -1,19 +1,14 @@
-"""The memory block that the answering model is given, and how long it is. Pure."""
+"""How long the memory block is that the answering model is given. Pure."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
+from engram_graph.questions.answering import block
 from engram_graph.rules.tokens import Counter
 
 MEASURED = 30
 """Lines up to which every arm's block is measured, before anything is answered."""
-
-
-def block(lines: Sequence[str]) -> str:
-    """``lines`` as a JSON array, a line each, indented by four."""
-    return json.dumps(list(lines), indent=4, ensure_ascii=False)
 
 
 def tokens(lines: Sequence[str], count: Counter) -> int:

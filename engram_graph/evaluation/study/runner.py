@@ -164,6 +164,7 @@ async def _read_part(work: _Work, talk: Talk) -> ReadPart:
     namespace = f"{study.namespace}{arm.name}:{talk.id}"
     failed = len(work.failed)
     with (
+        study.models.stage("write", arm.name),
         _timed(study, arm, talk, "write", len(talk.turns)),
         study.bar(f"{arm.name}: writing {talk.id}") as progress,
     ):
@@ -173,7 +174,10 @@ async def _read_part(work: _Work, talk: Talk) -> ReadPart:
     study.models.check()
     work.failed += [f"{source_id}: not written: {why}" for source_id, why in written.failed]
     reads = []
-    with study.bar(f"{arm.name}: reading {talk.id}") as progress:
+    with (
+        study.models.stage("read", arm.name),
+        study.bar(f"{arm.name}: reading {talk.id}") as progress,
+    ):
         for number, task in enumerate(talk.tasks, 1):
             with _timed(study, arm, talk, "read", 1):
                 read = await _read(work, talk, namespace, task)
@@ -234,7 +238,10 @@ async def _answered(work: _Work, talk: Talk, part: ReadPart) -> tuple[Row, ...]:
     known = study.folder.part(AnswerPart, arm.name, talk.id, key)
     if known is None:
         failed = len(work.failed)
-        with _timed(study, arm, talk, "answer", len(rows)):
+        with (
+            study.models.stage("answer", arm.name),
+            _timed(study, arm, talk, "answer", len(rows)),
+        ):
             known = AnswerPart(key=key, said=await _ask_all(work, talk, rows))
         if len(work.failed) == failed:
             study.folder.keep(known, arm.name, talk.id)
@@ -338,7 +345,7 @@ def _stop(models: AnsweringModels) -> EngramError | None:
 
 @contextmanager
 def _timed(study: Study, arm: Arm, talk: Talk, stage: str, count: int) -> Iterator[None]:
-    """Keep how long it took, on the clock, also when it failed."""
+    """Keep how long it took on the clock, also when it failed."""
     began = time.perf_counter()
     try:
         yield
