@@ -30,7 +30,7 @@ class Row(_Part):
         task: the question's id. gold: the right answer; what an abstention should say is not told.
         answer, label: of the answering model and the judge; None where nobody was asked.
         lines: the memory block, best first. tokens: of that block, less those of an empty one.
-        ended: how many of ``lines`` the arm marked as no longer true.
+        ended: how many of ``lines`` the arm marked as no longer true; ``ended_at``: which, from 0.
         evidence: source ids. shortlisted: pieces of it among what was found; None if unknown.
             kept: pieces of it in ``lines``; None if the arm names no sources.
         read_usd, answer_usd, judge_usd: nominal costs; None when unknown.
@@ -51,6 +51,7 @@ class Row(_Part):
     lines: tuple[str, ...] = ()
     tokens: int = 0
     ended: int = 0
+    ended_at: tuple[int, ...] = ()
     evidence: tuple[str, ...] = ()
     shortlisted: int | None = None
     kept: int | None = None

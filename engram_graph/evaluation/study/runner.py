@@ -273,6 +273,7 @@ def _rows(study: Study, talk: Talk, part: ReadPart, ks: Sequence[int]) -> tuple[
                     lines=lines,
                     tokens=read.tokens[k - 1] if known else tokens(lines, study.count),
                     ended=sum(read.ended[:k]),
+                    ended_at=tuple(n for n, over in enumerate(read.ended[:k]) if over),
                     evidence=task.evidence,
                     shortlisted=len(wanted & set(read.shortlist)) if tells_shortlist else None,
                     kept=len(wanted & set(read.sources[:k])) if names_sources else None,
