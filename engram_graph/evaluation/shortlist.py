@@ -14,6 +14,7 @@ from pathlib import Path
 
 from engram_graph.errors import InputError
 from engram_graph.evaluation.recall import EvidenceRecall, evidence_recall
+from engram_graph.evaluation.study.records import Talk
 from engram_graph.flows import shortlists
 from engram_graph.formats.locomo import Conversation, Question, load_locomo
 from engram_graph.memory import AsyncMemory
@@ -107,7 +108,7 @@ def chosen(path: str | Path, conversation: str | None = None) -> tuple[Conversat
     return one
 
 
-def namespace_of(conversation: Conversation) -> str:
+def namespace_of(conversation: Conversation | Talk) -> str:
     """Where its turns are kept; another text under the same name goes elsewhere."""
     digest = hashlib.sha256()
     for turn in conversation.turns:

@@ -1,1 +1,48 @@
-"""The arms of a study, each in a file of its own."""
+"""The arms of a study, each in a short file over the public API, and their registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from engram_graph.errors import InputError
+from engram_graph.evaluation.arms import facts, full_context, turns
+from engram_graph.evaluation.study.records import Arm
+
+OWN: Final[Mapping[str, Callable[[], Arm]]] = {
+    "turns_cosine": turns.turns_cosine,
+    "turns_hybrid": turns.turns_hybrid,
+    "turns_jev": turns.turns_jev,
+    "turns_hybrid_jev": turns.turns_hybrid_jev,
+    "turns_llm": turns.turns_llm,
+    "turns_jev_wide": turns.turns_jev_wide,
+    "facts_v1": facts.facts_v1,
+    "facts_v2": facts.facts_v2,
+    "facts_v3": facts.facts_v3,
+    "facts": facts.facts,
+    "both": facts.both,
+    "facts_llm": facts.facts_llm,
+    "full_context": full_context.full_context,
+}
+"""Name → what makes the arm, of those that need no foreign package."""
+PEERS: Final[Mapping[str, Callable[[], Arm]]] = {}
+"""The same of other memories, through their own packages."""
+ARMS: Final[Mapping[str, Callable[[], Arm]]] = {**OWN, **PEERS}
+"""All of them."""
+
+
+def chosen(names: Iterable[str]) -> tuple[Arm, ...]:
+    """The arms of these names, each once, in the order named.
+
+    Raises:
+        InputError: no name, or one that no arm has.
+    """
+    wanted = list(dict.fromkeys(names))
+    unknown = [name for name in wanted if name not in ARMS]
+    if unknown or not wanted:
+        raise InputError(
+            f"no arm is called {unknown[0]!r}" if unknown else "no arm is named",
+            hint="There are " + ", ".join(ARMS),
+            field="arms",
+        )
+    return tuple(ARMS[name]() for name in wanted)

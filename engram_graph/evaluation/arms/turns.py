@@ -1,0 +1,186 @@
+"""Turns alone: no model on write. All of these arms read one store of the conversation's turns.
+
+The store is named after what was said, so whoever comes first writes it, and the others find it.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engram_graph.evaluation.arms.common import (
+    COSINE_ONLY,
+    NO_BUDGET,
+    SHORTLIST,
+    found_unjudged,
+    lines,
+    source_ids,
+)
+from engram_graph.evaluation.arms.statements import Statement
+from engram_graph.evaluation.shortlist import NoFacts, namespace_of
+from engram_graph.evaluation.study.records import Models, Read, Talk, Task, Written
+from engram_graph.formats.locomo import Turn
+from engram_graph.rules.thresholds import DEFAULT
+
+
+@dataclass(slots=True)
+class TurnArm:
+    """Dated turns, found and put in order by ``settings``.
+
+    Attributes:
+        wide: judge all that is found, and leave none out. For the rest see ``records.Arm``.
+    """
+
+    name: str
+    about: str
+    settings: Mapping[str, Any]
+    ks: tuple[int, ...] = (3, 6, 20)
+    limit: int = SHORTLIST
+    needs: tuple[str, ...] = ()
+    wide: bool = False
+    flags: Mapping[str, Any] = field(init=False)
+    _stores: dict[str, str] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.flags = {"mode": "turns", "wide": self.wide, **self.settings}
+
+    def missing(self) -> str | None:
+        """Nothing: it needs no package of its own."""
+        return None
+
+    async def write(self, models: Models, talk: Talk, namespace: str) -> Written:
+        """Store the turns, unless they are there; the store stays as it is for other arms."""
+        self._stores[namespace] = namespace_of(talk)
+        return Written(turns=len(talk.turns), failed=await _stored(models, talk))
+
+    async def tell(self, models: Models, namespace: str, statements: Sequence[Statement]) -> None:
+        """Store the words of statements as turns, in ``namespace``; what is there is replaced."""
+        self._stores[namespace] = namespace
+        async with models.memory(namespace, extractor=NoFacts(), decider="rules") as memory:
+            await memory.forget(everything=True)
+            for each in statements:
+                await memory.add(
+                    each.text,
+                    said_at=each.said_at,
+                    speaker=each.speaker,
+                    source_id=each.source_id,
+                )
+
+    async def read(self, models: Models, talk: Talk, namespace: str, task: Task) -> Read:
+        """The turns a search gives."""
+        return await self._search(models, self._stores.get(namespace, namespace_of(talk)), task)
+
+    async def _search(self, models: Models, namespace: str, task: Task) -> Read:
+        settings = {"decider": "rules", **self.settings, "extractor": NoFacts()}
+        async with models.memory(namespace, **settings) as memory:
+            recall = await memory.search(
+                task.text,
+                mode="turns",
+                limit=self.limit,
+                wide=self.wide,
+                context_tokens=NO_BUDGET,
+            )
+        if settings["rerank"] == "none" or self.wide:  # nothing found is left out
+            shortlist = tuple(source_ids(recall.turns))
+        else:
+            parts = {each: settings[each] for each in settings if each != "decider"}
+            shortlist = await found_unjudged(models, namespace, task, "turns", **parts)
+        return Read(
+            lines(recall),
+            shortlist,
+            cost_usd=recall.cost_usd,
+            latency_ms=recall.latency_ms,
+            degraded=recall.degraded,
+        )
+
+
+async def _stored(models: Models, talk: Talk) -> tuple[tuple[str, str], ...]:
+    """Store what is missing of a conversation's turns; (source id, reason) of those that cannot."""
+    async with models.memory(namespace_of(talk), extractor=NoFacts(), decider="rules") as memory:
+        known = await memory.stats()
+        if known.messages == len(talk.turns) and not known.unfinished:
+            return ()
+        with tempfile.TemporaryDirectory(prefix="engram-turns-") as folder:
+            path = Path(folder) / "turns.jsonl"
+            path.write_text("".join(map(_line, talk.turns)), encoding="utf-8")
+            done = await memory.ingest(path)  # in batches: a model makes many vectors at once
+    return tuple((talk.turns[position - 1].source_id, reason) for position, reason in done.failed)
+
+
+def _line(turn: Turn) -> str:
+    said = {name: getattr(turn, name) for name in ("text", "speaker", "role", "source_id")}
+    when = {"said_at": turn.said_at.isoformat(), "conversation": turn.conversation}
+    return json.dumps(said | when) + "\n"
+
+
+def _arm(name: str, about: str, **more: Any) -> TurnArm:
+    return TurnArm(name, f"{about} Turns are stored as they were said.", **more)
+
+
+def turns_cosine() -> TurnArm:
+    """The study's baseline."""
+    return _arm(
+        "turns_cosine",
+        "Turns by likeness to the question alone, judged by nobody.",
+        settings={"search_without": COSINE_ONLY, "rerank": "none"},
+    )
+
+
+def turns_hybrid() -> TurnArm:
+    """Ours, without a model."""
+    return _arm(
+        "turns_hybrid",
+        "Turns by vectors, words, neighbours and dates together, judged by nobody.",
+        settings={"rerank": "none"},
+    )
+
+
+def turns_jev() -> TurnArm:
+    """The study's."""
+    return _arm(
+        "turns_jev",
+        "The 30 turns most like the question, of which Jev keeps those that help; ten at least.",
+        settings={"search_without": COSINE_ONLY, **_JEV},
+        needs=("jev",),
+    )
+
+
+def turns_hybrid_jev() -> TurnArm:
+    """Ours."""
+    return _arm(
+        "turns_hybrid_jev",
+        "The 30 first turns of the hybrid order, of which Jev keeps those that help; ten at least.",
+        settings=_JEV,
+        needs=("jev",),
+    )
+
+
+def turns_llm() -> TurnArm:
+    """The study's: a language model in Jev's place."""
+    return _arm(
+        "turns_llm",
+        "The 30 turns most like the question, put in order by a language model.",
+        settings={"search_without": COSINE_ONLY, "rerank": "llm"},
+        ks=(3, 20),
+        needs=("llm",),
+    )
+
+
+def turns_jev_wide() -> TurnArm:
+    """The study's: nothing is cut but by k."""
+    return _arm(
+        "turns_jev_wide",
+        "The 150 turns most like the question, all in the order of Jev's probability.",
+        settings={"search_without": COSINE_ONLY, **_JEV},
+        ks=(47,),
+        limit=DEFAULT.wide,
+        needs=("jev",),
+        wide=True,
+    )
+
+
+_JEV = {"decider": "jev", "escalation": "none", "rerank": "decider"}
