@@ -195,7 +195,7 @@ def _told(clusters: Clusters) -> list[Sequence[float]]:
     return list(clusters.values())
 
 
-# -- tokens, gain, cost ---------------------------------------------------------------------------
+# -- tokens, gain ---------------------------------------------------------------------------------
 
 
 def matched_k(tokens: Sequence[float], target: float) -> int:
@@ -221,19 +221,6 @@ def share_of_gain(arm: float, baseline: float, full: float) -> float:
     if full == baseline:
         raise InputError("there is no gain to have a share of: both accuracies are the same")
     return (arm - baseline) / (full - baseline)
-
-
-def cost_per_question(
-    turns: int, questions: int, write: float, read: float, answer: float
-) -> float:
-    """Total cost of a question: turns / questions · cost of a turn's write, and of read and answer.
-
-    Raises:
-        InputError: no questions.
-    """
-    if questions < 1:
-        raise InputError("a cost per question needs a question", field="questions")
-    return turns / questions * write + read + answer
 
 
 def _scipy() -> Any:
