@@ -20,6 +20,8 @@ EngramError
 │   └── DecisionBudgetError       a spending cap was reached
 ├── RerankError               a reranker gave no usable answer; the search goes on without
 ├── ExtractionError           the extractor gave no usable answer; the message is kept
+├── AnsweringError            a study's answering or judging model gave no usable answer
+├── BudgetError               a study may make no more calls: it stops, and can go on later
 └── EmbeddingError            no vector could be made
     └── EmbedderMismatchError     another model made the stored vectors
 
@@ -191,6 +193,22 @@ class ExtractionError(EngramError):
 
     code = "extraction"
     default_hint = "`engram resume` tries unfinished messages again."
+
+
+class AnsweringError(EngramError):
+    """The model that answers or judges in a study gave no usable answer."""
+
+    code = "answering"
+    default_hint = "The same command goes on where it stopped; what is recorded stays free."
+
+
+class BudgetError(EngramError):
+    """A study's cap was crossed, or a call is not recorded and none may be made.
+
+    Not an error of any one model, for which flows fall back: the study stops.
+    """
+
+    code = "budget"
 
 
 class EmbeddingError(EngramError):

@@ -40,6 +40,7 @@ class AsyncMemory(
         embedder, extractor, decider, reranker: parts of your own in place of the configured ones
             (see ``ports``).
         method: how to decide, in place of the configured preset (see ``rules.method``).
+        recording: an open one that several clients share, in place of that of the settings.
         progress: told (done, total) while the embedded server's files are fetched.
 
     Every method raises ``EngramError`` or one below it, and nothing else on purpose.

@@ -113,8 +113,8 @@ class Settings(BaseSettings):
         ge=0,
         allow_inf_nan=False,
         validation_alias=_env("ENGRAM_LLM_USD_PER_MILLION_INPUT"),
-        description="Price of what the language model that decides or reranks reads; unset means "
-        "its costs are unknown.",
+        description="Price of a million tokens that the language model reads; unset means its "
+        "costs are unknown.",
     )
     llm_usd_per_million_output: float | None = Field(
         None,
@@ -126,8 +126,9 @@ class Settings(BaseSettings):
     recording: str | None = Field(
         None,
         validation_alias=_env("ENGRAM_RECORDING"),
-        description="A file (.sqlite, .db or .jsonl) that keeps what deciders and extractor "
-        "answer; what is in it is not asked again. `engram recording FILE` says what it holds.",
+        description="A file (.sqlite, .db or .jsonl) that keeps what models over a network, "
+        "deciders and extractor answer; what is in it is not asked again. `engram recording FILE` "
+        "says what it holds.",
     )
     recording_budget_usd: float | None = Field(
         None,
@@ -187,6 +188,14 @@ class Settings(BaseSettings):
         validation_alias=_env("ENGRAM_EMBEDDING_API_KEY"),
         description="Its key, where ENGRAM_EMBEDDING_BASE_URL is set: OPENAI_API_KEY is not sent "
         "there.",
+    )
+    embedding_usd_per_million: float | None = Field(
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        validation_alias=_env("ENGRAM_EMBEDDING_USD_PER_MILLION"),
+        description="Price of a million tokens that an OpenAI model embeds; unset means its costs "
+        "are unknown.",
     )
     embedding_dimension: int | None = Field(
         None,
@@ -294,6 +303,25 @@ class Settings(BaseSettings):
                 + ", or several of these joined by '>'"
             )
         return ">".join(steps)
+
+    @property
+    def replays(self) -> bool:
+        """Whether models are only replayed from the recording: no new call is made."""
+        return self.recording is not None and self.recording_budget_usd == 0
+
+    def openai_key(self) -> str:
+        """The key for the OpenAI API, or a word in its place for a server that needs none.
+
+        Raises:
+            ConfigurationError: there is none, and no base URL of another server.
+        """
+        key = self.openai_api_key.get_secret_value()
+        if not key and not self.openai_base_url:
+            raise ConfigurationError(
+                "OPENAI_API_KEY is not set",
+                hint="Set it, or OPENAI_BASE_URL for a local server that needs none.",
+            )
+        return key or "none"
 
     @classmethod
     def load(cls, **values: Any) -> Settings:

@@ -10,6 +10,7 @@ import anyio.to_thread
 
 from engram_graph.adapters.rules_decider import RulesDecider
 from engram_graph.adapters.token_count import token_counter
+from engram_graph.embedders import cached_embedder, make_embedder
 from engram_graph.errors import ConfigurationError
 from engram_graph.flows.runtime import Runtime
 from engram_graph.graph import schema
@@ -36,6 +37,7 @@ async def open_runtime(
     escalation: Decider | None = None,
     reranker: Reranker | None = None,
     method: Method | None = None,
+    recording: Recording | None = None,
     progress: Progress | None = None,
 ) -> Runtime:
     """Connect, start the embedded server if that is the one, and bring the schema forward.
@@ -43,6 +45,7 @@ async def open_runtime(
     Args:
         escalation: with a ``decider`` of the caller's own, or of the method's, there is none
             unless it is given here or ENGRAM_ESCALATION is ``llm``.
+        recording: an open one, shared with others, in place of that of ``settings``.
 
     Raises:
         ConfigurationError, MissingExtraError, ServerError, StoreError: as each part says.
@@ -51,7 +54,7 @@ async def open_runtime(
     if decider is None and method.decider == "rules":
         decider = RulesDecider()
     purse = make_purse(settings)
-    recording = await anyio.to_thread.run_sync(make_recording, settings)
+    recording = recording or await anyio.to_thread.run_sync(make_recording, settings)
     count, counted_by = token_counter()
     if escalation is None and (decider is None or settings.escalation == "llm"):
         escalation = make_escalation(settings, purse, recording)
@@ -59,7 +62,7 @@ async def open_runtime(
     reranker = reranker or make_reranker(settings, decider, method, purse, recording)
     runtime = Runtime(
         graph=await open_graph(settings, progress),
-        embedder=_cached(embedder) if embedder is not None else make_embedder(settings),
+        embedder=cached_embedder(embedder) or make_embedder(settings, recording),
         extractor=extractor or make_extractor(settings, recording),
         decider=decider,
         escalation=escalation,
@@ -94,50 +97,6 @@ async def open_graph(settings: Settings, progress: Progress | None = None) -> Gr
     return Graph(info.bolt_uri, info.username, info.password, settings.neo4j_database)
 
 
-def _cached(embedder: Embedder) -> Embedder:
-    from engram_graph.adapters.embed_cache import cached
-
-    return cached(embedder)
-
-
-def make_embedder(settings: Settings) -> Embedder | None:
-    """The embedder of ``settings``; None when none is wanted or installed."""
-    from engram_graph.adapters import embed_local
-    from engram_graph.adapters.embed_cache import cached
-
-    kind = settings.embedder
-    if kind == "auto":
-        kind = "local" if embed_local.available(settings.embedding_model) else "none"
-    if kind == "local":
-        return cached(
-            embed_local.LocalEmbedder(
-                settings.embedding_model,
-                query_prefix=settings.embedding_query_prefix,
-                text_prefix=settings.embedding_passage_prefix,
-            )
-        )
-    if kind == "openai":
-        from engram_graph.adapters.embed_openai import OpenAIEmbedder
-
-        return cached(
-            OpenAIEmbedder(
-                settings.embedding_model or "text-embedding-3-small",
-                api_key=settings.embedding_api_key.get_secret_value() or "none"
-                if settings.embedding_base_url
-                else _key(settings),
-                base_url=settings.embedding_base_url or settings.openai_base_url,
-                dimension=settings.embedding_dimension,
-                query_prefix=settings.embedding_query_prefix or "",
-                text_prefix=settings.embedding_passage_prefix or "",
-            )
-        )
-    if kind == "hash":
-        from engram_graph.adapters.embed_hash import HashEmbedder
-
-        return HashEmbedder(settings.embedding_dimension or schema.DEFAULT_DIMENSION)
-    return None
-
-
 def make_recording(settings: Settings) -> Recording | None:
     """The recording of ``settings``; None when none is named.
 
@@ -152,7 +111,7 @@ def make_recording(settings: Settings) -> Recording | None:
         return None
     from engram_graph.adapters.recording import Recording
 
-    return Recording(settings.recording, read_only=_replays(settings))
+    return Recording(settings.recording, read_only=settings.replays)
 
 
 def make_extractor(settings: Settings, recording: Recording | None = None) -> Extractor:
@@ -163,7 +122,7 @@ def make_extractor(settings: Settings, recording: Recording | None = None) -> Ex
 
     sources = {"patterns": "patterns", "llm": f"llm:{settings.llm_model}"}
     return RecordingExtractor(
-        None if _replays(settings) else _extractor(settings),
+        None if settings.replays else _extractor(settings),
         recording,
         budget_usd=settings.recording_budget_usd,
         source=sources.get(settings.extractor),
@@ -181,7 +140,11 @@ def _extractor(settings: Settings) -> Extractor:
     from engram_graph.adapters.llm_extractor import LLMExtractor
 
     return LLMExtractor(
-        settings.llm_model, api_key=_key(settings), base_url=settings.openai_base_url
+        settings.llm_model,
+        api_key=settings.openai_key(),
+        base_url=settings.openai_base_url,
+        usd_per_million_input=settings.llm_usd_per_million_input,
+        usd_per_million_output=settings.llm_usd_per_million_output,
     )
 
 
@@ -214,7 +177,7 @@ def make_escalation(
     """
     wanted = settings.escalation
     shared = purse or make_purse(settings)
-    replayed = settings.decider == "recorded" or _replays(settings)
+    replayed = settings.decider == "recorded" or settings.replays
     if wanted == "auto" and recording is not None and replayed:
         from engram_graph.adapters.recorder import ESCALATION
 
@@ -256,7 +219,7 @@ def make_reranker(
         return _llm_reranker(settings, purse)
     from engram_graph.adapters.recorder import RecordingReranker
 
-    silent = _replays(settings)
+    silent = settings.replays
     return RecordingReranker(
         None if silent else _llm_reranker(settings, purse),
         recording,
@@ -270,7 +233,7 @@ def _llm_reranker(settings: Settings, purse: Purse | None) -> LLMReranker:
 
     return LLMReranker(
         settings.rerank_model or settings.llm_model,
-        api_key=_key(settings),
+        api_key=settings.openai_key(),
         base_url=settings.openai_base_url,
         timeout_s=settings.rerank_timeout,
         usd_per_million_input=settings.llm_usd_per_million_input,
@@ -289,14 +252,9 @@ def make_purse(settings: Settings) -> Purse:
 def _deciders(settings: Settings) -> list[str]:
     if settings.decider != "auto":
         return settings.decider.split(">")
-    if settings.recording and _replays(settings):
+    if settings.replays:
         return ["recorded"]
     return ["jev" if settings.typesafe_api_key.get_secret_value().strip() else "rules"]
-
-
-def _replays(settings: Settings) -> bool:
-    """Whether nothing new may be asked."""
-    return settings.recording is not None and settings.recording_budget_usd == 0
 
 
 def _recorded(
@@ -313,7 +271,7 @@ def _recorded(
         return _decider(kind, settings, purse, alone=alone)
     from engram_graph.adapters.recorder import RecordingDecider
 
-    silent = kind == "recorded" or _replays(settings)
+    silent = kind == "recorded" or settings.replays
     return RecordingDecider(
         None if silent else _decider(kind, settings, purse, alone=alone),
         recording,
@@ -349,7 +307,7 @@ def _decider(kind: str, settings: Settings, purse: Purse, *, alone: bool = True)
         return Cooldown(
             LLMDecider(
                 settings.decider_model or settings.llm_model,
-                api_key=_key(settings),
+                api_key=settings.openai_key(),
                 base_url=settings.openai_base_url,
                 usd_per_million_input=settings.llm_usd_per_million_input,
                 usd_per_million_output=settings.llm_usd_per_million_output,
@@ -372,13 +330,3 @@ def _decider(kind: str, settings: Settings, purse: Purse, *, alone: bool = True)
             budget_usd=purse,
         )
     )
-
-
-def _key(settings: Settings) -> str:
-    key = settings.openai_api_key.get_secret_value()
-    if not key and not settings.openai_base_url:
-        raise ConfigurationError(
-            "OPENAI_API_KEY is not set",
-            hint="Set it, or OPENAI_BASE_URL for a local server that needs none.",
-        )
-    return key or "none"

@@ -30,6 +30,7 @@ _GROUPS = {
         "embedding_base_url",
         "embedding_api_key",
         "embedding_dimension",
+        "embedding_usd_per_million",
         "embedding_query_prefix",
         "embedding_passage_prefix",
     ),

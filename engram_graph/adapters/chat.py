@@ -12,6 +12,7 @@ from typing import Any, Literal
 import anyio
 
 from engram_graph import telemetry
+from engram_graph.adapters import usage
 from engram_graph.adapters.openai_client import OpenAIClient, missing_hint, said
 from engram_graph.errors import ConfigurationError
 
@@ -168,6 +169,7 @@ class ChatModel:
                 request.answered(
                     completion.model, completion.input_tokens, completion.output_tokens
                 )
+                usage.tokens(completion.input_tokens, completion.output_tokens)
                 return completion
         except (openai.APITimeoutError, TimeoutError):
             raise ChatError(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from engram_graph import telemetry
+from engram_graph.adapters import usage
 from engram_graph.adapters.chat import is_too_long
 from engram_graph.adapters.embed_prefix import name_with_prefixes
 from engram_graph.adapters.openai_client import OpenAIClient, missing_hint, said
@@ -35,6 +36,7 @@ class OpenAIEmbedder:
         timeout_s: of one request, in seconds. max_retries: on top of the first try.
         query_prefix, text_prefix: put before questions and statements, for models that want them;
             then part of the name that is stored with vectors.
+        usd_per_million: the model's price; None: costs unknown.
 
     Raises:
         ConfigurationError: no key.
@@ -51,6 +53,7 @@ class OpenAIEmbedder:
         max_retries: int = 2,
         query_prefix: str = "",
         text_prefix: str = "",
+        usd_per_million: float | None = None,
     ) -> None:
         if not api_key.strip():
             raise ConfigurationError("OpenAI embeddings need an API key")
@@ -60,6 +63,7 @@ class OpenAIEmbedder:
         self._shorten = bool(dimension) and model.startswith("text-embedding-3")
         self._batch_texts = _BATCH_TEXTS
         self._prefixes = {True: query_prefix, False: text_prefix}
+        self._usd_per_million = usd_per_million
         self._client = OpenAIClient(api_key, base_url, timeout_s, max_retries)
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> list[Vector]:
@@ -113,7 +117,9 @@ class OpenAIEmbedder:
                 reply = await client.embeddings.create(
                     model=self._served, input=batch, encoding_format="float", **extra
                 )
-                request.answered(reply.model, getattr(reply.usage, "prompt_tokens", None))
+                tokens = getattr(reply.usage, "prompt_tokens", None)
+                request.answered(reply.model, tokens)
+                self._tell(tokens)
             rows = sorted((row.index, tuple(row.embedding)) for row in reply.data)
         # ``from None`` throughout: the library's errors carry the request with key and texts.
         except openai.APITimeoutError:
@@ -135,6 +141,11 @@ class OpenAIEmbedder:
                 f"the embedding server gave {len(rows)} vectors for {len(batch)} texts"
             )
         return [self._unit(row) for _, row in rows]
+
+    def _tell(self, tokens: int | None) -> None:
+        usage.tokens(tokens)
+        price = self._usd_per_million
+        usage.cost(None if tokens is None or price is None else tokens * price / 1e6)
 
     def _unit(self, row: Sequence[float]) -> Vector:
         if not self.dimension and row:

@@ -10,6 +10,7 @@ import httpx
 
 from engram_graph import telemetry
 from engram_graph.adapters import jev_wire as wire
+from engram_graph.adapters import usage
 from engram_graph.adapters.http import Endpoint, Timing
 from engram_graph.adapters.network_decider import Once, Progress, Purse, ask_in_parts, purse
 from engram_graph.adapters.openai_client import host_of
@@ -124,6 +125,8 @@ class JevDecider:
                 )
             read = wire.read_reply(response.content, items)
             request.answered(read.model or "", read.tokens)
+        usage.tokens(read.tokens)
+        usage.cost(read.cost_usd)
         if read.cost_usd is not None:
             self._purse.settle(estimate, read.cost_usd)
         else:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from engram_graph.adapters.chat import ChatError, ChatModel, Flaw, Prompt
 from engram_graph.adapters.json_reply import find_json
+from engram_graph.adapters.llm_meter import Meter
 from engram_graph.errors import ExtractionError, InputError
 from engram_graph.models.facts import Draft, Message
 from engram_graph.questions import extraction
@@ -51,9 +52,10 @@ class LLMExtractor:
         base_url: of another server; None for OpenAI's own.
         timeout_s: of one request, in seconds. max_retries: on top of the first try.
         temperature: None leaves it to the model; some take no other.
+        usd_per_million_input, usd_per_million_output: the model's prices; None: costs unknown.
 
     Raises:
-        ConfigurationError: no key, or no model.
+        ConfigurationError: no key, no model, or a price that cannot be used.
     """
 
     def __init__(
@@ -65,6 +67,8 @@ class LLMExtractor:
         timeout_s: float = 60.0,
         max_retries: int = 2,
         temperature: float | None = None,
+        usd_per_million_input: float | None = None,
+        usd_per_million_output: float | None = None,
     ) -> None:
         self.name = f"llm:{model}"
         self._chat = ChatModel(
@@ -76,6 +80,7 @@ class LLMExtractor:
             temperature=temperature,
             purpose="extraction",
         )
+        self._meter = Meter(usd_per_million_input, usd_per_million_output, None)
 
     async def extract(self, message: Message, recent: Sequence[Message]) -> list[Draft]:
         """Drafts of what ``message`` states, as the model reads it.
@@ -98,6 +103,7 @@ class LLMExtractor:
             if error.kind == "away" and error.status is None:
                 hint = "Check its base URL; `engram resume` tries again."
             raise ExtractionError(error.message, hint=hint, **error.details) from None
+        self._meter.settle(None, completion)
         if completion.flaw:
             raise ExtractionError(_FLAWS[completion.flaw])
         return read_reply(completion.text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from engram_graph.adapters import usage
 from engram_graph.adapters.chat import Completion
 from engram_graph.adapters.network_decider import Once, Purse, purse
 from engram_graph.errors import ConfigurationError
@@ -54,8 +55,10 @@ class Meter:
         """The cost of a request that was answered; None when it is unknown."""
         if completion.input_tokens is None or completion.output_tokens is None:
             self._once.warn("the language model does not tell its usage; costs are unknown")
+            usage.cost(None)
             return None
         cost = self._price(completion.input_tokens, completion.output_tokens)
+        usage.cost(cost)
         if estimate is not None and cost is not None:
             self._purse.settle(estimate, cost)
         return cost

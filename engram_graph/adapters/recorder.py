@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from weakref import WeakValueDictionary
+from collections.abc import Sequence
+from dataclasses import replace
 
-from engram_graph import clock
 from engram_graph.adapters import recorded_forms as forms
 from engram_graph.adapters import rerank_llm
 from engram_graph.adapters.ladder import LadderDecider
-from engram_graph.adapters.recording import Asked, Json, Recorded, Recording
+from engram_graph.adapters.recorder_calls import Made, Recorder
+from engram_graph.adapters.recording import Asked, Recording
 from engram_graph.adapters.rerank_llm import LLMReranker
 from engram_graph.errors import (
     ConfigurationError,
     DecisionBudgetError,
     DecisionError,
-    EngramError,
     ExtractionError,
     RerankError,
 )
@@ -34,117 +30,6 @@ EXTRACTION = "extraction"
 RERANKING = "reranking"
 REPLAY = "recorded"
 """The name of a decider or extractor while its recording holds no call of its kind."""
-_REFUSED = frozenset({400, 413, 422})
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What a call gave that was made.
-
-    Attributes:
-        answer: plain JSON values. cost_usd: None when unknown.
-        latency_ms: None leaves it to be timed.
-        keep: whether it is the whole answer.
-    """
-
-    answer: Json
-    cost_usd: float | None = None
-    latency_ms: float | None = None
-    keep: bool = True
-
-
-class Recorder:
-    """Looks a call up in a recording, makes it when it is not there, and keeps what came.
-
-    A failure is kept only where a server read the request and refused it (HTTP 400, 413, 422): it
-    would again. Outages, keys, caps and broken replies are not. Two equal calls at the same moment
-    are made once.
-
-    Args:
-        budget_usd: what new calls may cost, counted by their known cost over all users of
-            ``recording``; the call that crosses it is still kept. None for no cap. 0: what is not
-            recorded is an error, and nothing is sent.
-        failure: the error of a call that fails. missing: of one that may not be made.
-
-    Raises:
-        ConfigurationError: a budget below 0, or no number.
-    """
-
-    def __init__(
-        self,
-        recording: Recording,
-        *,
-        budget_usd: float | None,
-        failure: type[EngramError],
-        missing: type[EngramError],
-    ) -> None:
-        if budget_usd is not None and not budget_usd >= 0:
-            raise ConfigurationError("budget_usd must be a number of 0 or more")
-        self._recording = recording
-        self._budget_usd = budget_usd
-        self._failure = failure
-        self._missing = missing
-        self._under_way: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    async def call(
-        self, asked: Asked, make: Callable[[], Awaitable[Made]] | None
-    ) -> tuple[Recorded, bool]:
-        """What the call gave, and whether it was replayed; without ``make`` as with a budget of 0.
-
-        Raises:
-            EngramError: as ``make`` raised it, now or when it was recorded; or ``missing``.
-        """
-        lock = self._under_way.setdefault(asked.key, asyncio.Lock())
-        async with lock:
-            known = await self._recording.get(asked)
-            if known is None:
-                if make is None or self._budget_usd == 0:
-                    raise self._not_recorded(asked)
-                self._check_budget(self._budget_usd)
-                return await self._make(asked, make), False
-        if known.failed:
-            told = known.answer
-            raise self._failure(told["message"], hint=told["hint"], **told["details"])
-        return known, True
-
-    async def aclose(self) -> None:
-        """Close the file; a later call opens it again."""
-        await self._recording.aclose()
-
-    async def _make(self, asked: Asked, make: Callable[[], Awaitable[Made]]) -> Recorded:
-        began = time.perf_counter()
-        try:
-            made = await make()
-        except self._failure as error:
-            if type(error) is self._failure and error.details.get("status") in _REFUSED:
-                told = {"message": error.message, "hint": error.hint, "details": error.details}
-                await self._recording.put(
-                    asked, Recorded(told, _since(began), None, clock.now(), failed=True)
-                )
-            raise
-        latency_ms = _since(began) if made.latency_ms is None else made.latency_ms
-        recorded = Recorded(made.answer, latency_ms, made.cost_usd, clock.now())
-        self._recording.charge(made.cost_usd or 0.0)
-        if made.keep:
-            await self._recording.put(asked, recorded)
-        return recorded
-
-    def _check_budget(self, budget_usd: float | None) -> None:
-        spent = self._recording.spent_usd
-        if budget_usd is not None and spent >= budget_usd:
-            raise self._missing(
-                f"the cap of ${budget_usd:g} for calls that are not recorded is reached",
-                hint="Raise it to go on; what is recorded stays free.",
-                spent_usd=spent,
-            )
-
-    def _not_recorded(self, asked: Asked) -> EngramError:
-        return self._missing(
-            f"this {asked.kind} is not in the recording {self._recording.path.name}",
-            hint="It was recorded with other texts, options, versions or models; "
-            "`engram recording FILE` tells which models.",
-            key=asked.key,
-        )
 
 
 class RecordingDecider:
@@ -335,7 +220,3 @@ def whose(recording: Recording, kind: str, source: str | None = None) -> tuple[s
         f"the recording {recording.path.name} holds {kind}s of {which}: {names}",
         hint="Name one of them.",
     )
-
-
-def _since(began: float) -> float:
-    return (time.perf_counter() - began) * 1000

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import anyio.to_thread
 
@@ -26,6 +26,7 @@ from engram_graph.adapters.recording_files import File, JsonLines, Line, Origin,
 from engram_graph.errors import ConfigurationError
 
 Json = Any
+Tokens = tuple[int | None, int | None]
 _T = TypeVar("_T")
 _FILES: dict[str, Callable[[Path, bool], File]] = {
     ".jsonl": JsonLines,
@@ -72,6 +73,29 @@ class Recorded:
     failed: bool = False
 
 
+class Watcher(Protocol):
+    """Sees every call that passes through a recording, made or replayed."""
+
+    def before(self, asked: Asked) -> None:
+        """A call that is not recorded would be made now.
+
+        Raises:
+            EngramError: it may not; it is not made then.
+        """
+        ...
+
+    def after(self, asked: Asked, call: Recorded, tokens: Tokens | None) -> None:
+        """A call gave ``call``, which is kept by now.
+
+        Args:
+            tokens: in and out, as the server told them; None for a call that was replayed.
+
+        Raises:
+            EngramError: it was the last that may be made.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """The calls of one kind to one model.
@@ -103,6 +127,7 @@ class Recording:
 
     Attributes:
         spent_usd: the cost of new calls, as far as it is known.
+        watcher: is told of every call; None for nobody.
 
     Raises:
         ConfigurationError: the file is no recording (it stays as it is), or cannot be used.
@@ -111,6 +136,7 @@ class Recording:
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
         self.path = Path(path)
         self.spent_usd = 0.0
+        self.watcher: Watcher | None = None
         self._lock = threading.Lock()
         kind = _FILES.get(self.path.suffix.lower())
         if kind is None:

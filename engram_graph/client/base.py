@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from engram_graph import telemetry
+from engram_graph.adapters.recording import Recording
 from engram_graph.errors import ConfigurationError, ExtractionError
 from engram_graph.flows import write
 from engram_graph.flows.runtime import Runtime
@@ -39,6 +40,7 @@ class Connection:
         decider: Decider | None = None,
         reranker: Reranker | None = None,
         method: Method | None = None,
+        recording: Recording | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.settings = settings or Settings.load()
@@ -51,6 +53,7 @@ class Connection:
             "decider": decider,
             "reranker": reranker,
             "method": method,
+            "recording": recording,
             "progress": progress,
         }
         self._runtime: Runtime | None = None

@@ -9,6 +9,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from engram_graph.adapters.recording import Recording
 from engram_graph.errors import ConfigurationError
 from engram_graph.memory import AsyncMemory
 from engram_graph.portal import LoopThread, twin_of
@@ -34,6 +35,7 @@ class BlockingConnection:
         decider: Decider | None = None,
         reranker: Reranker | None = None,
         method: Method | None = None,
+        recording: Recording | None = None,
         progress: Progress | None = None,
     ) -> None:
         self._memory: AsyncMemory | None = None
@@ -50,6 +52,7 @@ class BlockingConnection:
                     "decider": decider,
                     "reranker": reranker,
                     "method": method,
+                    "recording": recording,
                     "progress": progress,
                 },
             )

@@ -17,12 +17,12 @@ from engram_graph.adapters.embed_cache import CachedEmbedder, cached
 from engram_graph.adapters.embed_hash import HashEmbedder
 from engram_graph.adapters.embed_local import LocalEmbedder
 from engram_graph.adapters.embed_openai import MAX_TOKENS, OpenAIEmbedder, cut
+from engram_graph.embedders import make_embedder
 from engram_graph.errors import ConfigurationError, EmbeddingError, MissingExtraError
 from engram_graph.models.facts import Vector
 from engram_graph.ports import Embedder
 from engram_graph.rules.tokens import estimate_tokens
 from engram_graph.settings import Settings
-from engram_graph.wiring import make_embedder
 from tests.contract.embeddings_server import EmbeddingsServer, Reply
 
 KEY = "sk-very-secret"

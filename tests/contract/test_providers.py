@@ -17,13 +17,14 @@ import pytest
 from pydantic import SecretStr
 
 from engram_graph.adapters.llm_decider import LLMDecider
+from engram_graph.embedders import make_embedder
 from engram_graph.errors import EmbeddingError, EngramError, ExtractionError
 from engram_graph.models.facts import Draft, Message, Vector
 from engram_graph.rules.tokens import estimate_tokens
 from engram_graph.settings import Settings
 from engram_graph.testing.fake_llm import FakeLLM, Reply, answer
 from engram_graph.vocabulary import Role
-from engram_graph.wiring import make_embedder, make_extractor
+from engram_graph.wiring import make_extractor
 from tests.contract.embeddings_server import EmbeddingsServer
 from tests.contract.embeddings_server import Reply as Vectors
 from tests.contract.test_llm_decider import usual

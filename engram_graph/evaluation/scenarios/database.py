@@ -12,7 +12,7 @@ from engram_graph.graph import schema
 from engram_graph.memory import AsyncMemory
 from engram_graph.ports import Embedder
 from engram_graph.settings import Settings
-from engram_graph.wiring import make_embedder
+from engram_graph.embedders import make_embedder
 
 Restart = Callable[[], Settings]
 

@@ -6,12 +6,13 @@ Neutral towards datasets. Nothing here knows a file format, a model or a databas
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from engram_graph.formats.locomo import Turn
 from engram_graph.memory import AsyncMemory
+from engram_graph.models.decisions import total_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,27 @@ class Read:
     degraded: tuple[str, ...] = ()
 
 
+@dataclass(slots=True)
+class Tally:
+    """What the models asked within a context cost and took; the same in every replay.
+
+    Attributes:
+        cost_usd: part (``extraction``, ``decisions``, ``escalations``, ``reranking``,
+            ``embeddings``, ``answer``, ``judge``) → nominal cost; None when unknown of one call.
+        latency_ms: recorded latencies, added up: also of calls that were made side by side.
+        calls: how many; a local embedder's are none.
+    """
+
+    cost_usd: dict[str, float | None] = field(default_factory=dict)
+    latency_ms: float = 0.0
+    calls: int = 0
+
+    @property
+    def usd(self) -> float | None:
+        """All parts together; None when one is unknown."""
+        return total_cost(self.cost_usd.values())
+
+
 class Models(Protocol):
     """What a study gives its arms: clients whose every call to a model is recorded and counted."""
 
@@ -121,6 +143,10 @@ class Models(Protocol):
 
     def missing(self, *needs: str) -> str | None:
         """Why what an arm needs (``jev``, ``llm``) cannot be asked; None if all of it can."""
+        ...
+
+    def tally(self) -> AbstractContextManager[Tally]:
+        """What is asked within the block, complete once it is left; blocks may nest."""
         ...
 
     def endpoint(self) -> Mapping[str, Any]:
@@ -168,6 +194,14 @@ class AnsweringModels(Models, Protocol):
 
         Raises:
             EngramError: as ``answer``.
+        """
+        ...
+
+    def stage(self, stage: str, system: str) -> AbstractContextManager[None]:
+        """A stage of an arm's run (``write``, ``read``, …): what it spends is a row in the ledger.
+
+        Args:
+            system: the arm's name.
         """
         ...
 
