@@ -239,12 +239,12 @@ WITH m.speaker AS speaker LIMIT $scan
 RETURN DISTINCT speaker LIMIT $limit
 
 // name: names_meant
-// Names of the entities that any of the keys is an alias of.
+// Which of the keys are aliases, and the names of their entities.
 CYPHER 25
 UNWIND $keys AS key
 MATCH (:Alias {namespace: $namespace, key: key})-[:ALIAS_OF]->(e:Entity)
-RETURN DISTINCT e.name AS name
-ORDER BY name
+RETURN DISTINCT key, e.name AS name
+ORDER BY name, key
 
 // name: get_fact
 // One fact with its entities' names.

@@ -18,7 +18,7 @@ from engram_graph.models.results import FactHit, TurnHit
 from engram_graph.rules.cues import without_names
 from engram_graph.rules.fusion import EQUAL, dated, fuse
 from engram_graph.rules.names import possible_keys
-from engram_graph.rules.text import lucene_query, namespace_key
+from engram_graph.rules.text import lucene_query, namespace_key, words
 from engram_graph.rules.timeline import Span
 from engram_graph.rules.times import hull, named_times, rival, true_then
 from engram_graph.rules.turns import WEIGHTS, rank
@@ -74,13 +74,16 @@ async def ask(
         turns: whether turns are looked up; facts need no vector without names.
     """
     named = named_times(text) if within is None and "date" not in runtime.without else ()
+    nicknames: frozenset[str] = frozenset()
     if meant := await read.names_meant(runtime.graph, namespace, possible_keys(text)):
-        text = f"{text} ({', '.join(meant)})"
+        names = ", ".join(dict.fromkeys(name for _, name in meant))
+        nicknames = frozenset(words(" ".join(key for key, _ in meant))) - set(words(names))
+        text = f"{text} ({names})"
     bare = text
     if turns and runtime.embedder is not None:
         bare = without_names(text, await runtime.speakers.of(namespace))
     vectors, reason = await runtime.embed([text] if bare == text else [text, bare], query=True)
-    lucene = lucene_query(text, namespace_key(namespace))
+    lucene = lucene_query(text, namespace_key(namespace), faint=nicknames)
     return Query(text, namespace, vectors[0], vectors[-1], lucene, within, named), reason
 
 

@@ -192,12 +192,12 @@ async def speakers(graph: Graph, namespace: str) -> frozenset[str]:
     return frozenset(row["speaker"] for row in rows)
 
 
-async def names_meant(graph: Graph, namespace: str, keys: Sequence[str]) -> list[str]:
-    """Names of the entities that any of ``keys`` is another name of."""
+async def names_meant(graph: Graph, namespace: str, keys: Sequence[str]) -> list[tuple[str, str]]:
+    """Those of ``keys`` that are another name of an entity, each with its name; by name."""
     if not keys:
         return []
     rows = await graph.read(load("read")["names_meant"], namespace=namespace, keys=list(keys))
-    return [row["name"] for row in rows]
+    return [(row["key"], row["name"]) for row in rows]
 
 
 async def chains(graph: Graph, namespace: str, ids: Sequence[str]) -> list[ChainRow]:

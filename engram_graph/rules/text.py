@@ -12,7 +12,7 @@ import hashlib
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 
 MAX_TERMS = 64
@@ -22,6 +22,7 @@ MAX_INDEXED_WORDS = 4_000
 MAX_QUERY_CHARS = 8_000
 """Characters of a query that are looked at, half of them at each end; 64 terms are chosen from
 these."""
+_FAINT = "^0.25"  # Lucene's boost for a term
 _EDGE_TERMS = 8  # kept at each end: in a long text, the question stands first or last
 _MAX_WORD = 100  # the analyzer splits longer words itself; their stems help nobody
 
@@ -126,16 +127,23 @@ def search_text(text: str) -> str:
     return f"{text}\n{' '.join(found[:MAX_INDEXED_WORDS])}" if found else text
 
 
-def lucene_query(query: str, namespace_key: str) -> str | None:
+def lucene_query(query: str, namespace_key: str, *, faint: Collection[str] = ()) -> str | None:
     """A Lucene query string for ``query`` within one namespace; None when it holds no word.
 
     Reads ``+namespace_key:KEY +search_text:("w1" OR "w2" …)``. Every term is quoted and escaped, so
     nothing in ``query`` acts as an operator. Holds words and their stems, at most 64 terms.
+
+    Args:
+        faint: words of nicknames whose real names the query holds as well. They count a quarter:
+            how rare a nickname is on a server of many says nothing about the question.
     """
     chosen = _terms(query)
     if not chosen:
         return None
-    joined = " OR ".join(f'"{_escape(term)}"' for term in chosen.values())
+    weak = frozenset(_terms(" ".join(faint)) if faint else ())
+    joined = " OR ".join(
+        f'"{_escape(term)}"{_FAINT if key in weak else ""}' for key, term in chosen.items()
+    )
     key = namespace_key
     if not (key.isascii() and key.isalnum()):  # never so with a key made here
         key = f'"{_escape(key)}"'

@@ -15,6 +15,7 @@ from engram_graph.rules.text import (
     encodable,
     lucene_query,
     namespace_key,
+    query_terms,
     search_text,
     stem,
     turn_text,
@@ -142,6 +143,15 @@ def test_at_most_64_terms_long_ones_and_those_at_both_ends_first() -> None:
 
 def test_a_strange_key_is_quoted() -> None:
     assert lucene_query("cat", 'a" b') == '+namespace_key:"a\\" b" +search_text:("cat")'
+
+
+def test_words_of_a_nickname_count_less() -> None:
+    made = lucene_query("Where does Sunny live? (Ann)", "key", faint={"sunny"})
+    assert made is not None
+    assert '"Sunny"^0.25' in made
+    assert '"Ann"' in made
+    assert '"Ann"^' not in made
+    assert made.count("^") == sum(term.startswith("sun") for term in query_terms("Sunny"))
 
 
 def test_companions_are_bounded() -> None:
