@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from engram_graph.cli.eval_report import report
 from engram_graph.cli.eval_turns import fit_shortlist, shortlist
 from engram_graph.cli.output import one_line
 from engram_graph.cli.run import FAILED, OK, Run, command
@@ -21,6 +22,7 @@ def register(app: typer.Typer) -> None:
     command(evaluations, "fit-shortlist", scoped=False)(fit_shortlist)
     command(evaluations, "scenarios", scoped=False)(scenarios)
     command(evaluations, "pairs", scoped=False)(pairs)
+    command(evaluations, "report", scoped=False)(report)
     app.add_typer(evaluations, name="eval", rich_help_panel=PANEL)
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from engram_graph.evaluation.markdown import cell, table
 from engram_graph.evaluation.recall import EvidenceRecall, evidence_recall
 from engram_graph.evaluation.shortlist import ABLATION, BM25, COSINE, CURVE
 from engram_graph.formats.locomo import CATEGORIES, SCORED, Conversation, Question
@@ -105,16 +106,10 @@ def left_out(conversations: Iterable[Conversation]) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
-
-
 def _what(results: Results) -> str:
     gone = ", ".join(f"{count} {why}" for why, count in left_out(results.conversations).items())
     said = [
-        f"conversations: {', '.join(_cell(each.id) for each in results.conversations)}",
+        f"conversations: {', '.join(cell(each.id) for each in results.conversations)}",
         f"questions that count: {len(results.questions)}" + (f" (not: {gone})" if gone else ""),
         f"embedder: {results.embedder or 'none'}",
         "each cell: questions with all / any of their evidence among the first k turns, in percent",
@@ -155,8 +150,3 @@ def _ablation(results: Results) -> str:
 
 def _both(found: EvidenceRecall) -> str:
     return f"{100 * found.all:.1f} / {100 * found.any:.1f}"
-
-
-def _cell(value: object) -> str:
-    """One line, and no sign that would end the cell: names come from a file."""
-    return " ".join(str(value).split()).replace("|", "\\|")

@@ -21,7 +21,7 @@ def filled(
     """A template of ``package``, filled in; what comes from ``values`` is escaped.
 
     Args:
-        css: name of the style sheet. scripts: name in the template → code, put in as it is.
+        css: the style sheet. scripts: name in the template → code, put in as it is.
         extra: the one that brings jinja2 for this page.
 
     Raises:
@@ -35,7 +35,7 @@ def filled(
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
-    style = source(package, css)
+    style = css.replace("\r\n", "\n")
     code = {name: text.replace("\r\n", "\n") for name, text in scripts.items()}
     allowed = " ".join(map(_hash, code.values())) or "'none'"
     policy = (

@@ -17,7 +17,9 @@ def page(template: str, *, css: str, scripts: Mapping[str, str], **values: Any) 
     Raises:
         MissingExtraError: jinja2 is not installed.
     """
-    return pages.filled(__package__, template, css=css, scripts=scripts, extra="pictures", **values)
+    return pages.filled(
+        __package__, template, css=source(css), scripts=scripts, extra="pictures", **values
+    )
 
 
 def source(name: str) -> str:

@@ -1,0 +1,36 @@
+"""``eval report``: result files as one page, and as Markdown with plots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engram_graph.cli.run import Run
+
+
+def report(
+    run: Run,
+    places: Annotated[
+        list[str], typer.Argument(metavar="PLACE...", help="Result files, or folders with some.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the report goes.")],
+    title: Annotated[str, typer.Option(metavar="TEXT", help="Of the page.")] = "Memory study",
+) -> None:
+    """Tables and plots of result files: report.html, and report.md with its plots beside it.
+
+    The page needs no network. The same files give the same bytes.
+    """
+    from engram_graph.evaluation.figures import need_matplotlib
+    from engram_graph.evaluation.report import build
+    from engram_graph.evaluation.study.result import read_results
+
+    need_matplotlib()  # asked before the work, not after it
+    results = read_results(places)
+    with run.out.bar("Writing the report"):
+        files = build.write(build.report(results, title=title), out)
+    if run.json:
+        run.out.data({"results": len(results), "files": [str(each) for each in files]})
+    else:
+        run.out.line(f"{len(results)} result files: {files[0]}, {files[1]}")

@@ -1,0 +1,118 @@
+"""Puts a report together, and writes its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from engram_graph.errors import InputError
+from engram_graph.evaluation.report import listings, markdown, plots, svg, tables
+from engram_graph.evaluation.report import page as html
+from engram_graph.evaluation.report.parts import Report, Section
+from engram_graph.evaluation.report.tables import Group
+from engram_graph.evaluation.study.result import Result
+
+HTML, MARKDOWN = "report.html", "report.md"
+TITLE = "Memory study"
+
+
+def report(
+    results: Sequence[Result],
+    *,
+    title: str = TITLE,
+    more: Sequence[Section] = (),
+) -> Report:
+    """All that result files tell.
+
+    Args:
+        more: sections that stand at the end, such as those of labelled answers.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    known = tables.groups(results)
+    lead = [
+        "Made from result files alone. Costs are nominal and latencies are those recorded with "
+        "each call to a model, so a replay gives this very report.",
+    ]
+    if not results:
+        lead = ["Made without result files: no arm was run."]
+    sections = [
+        _what(known, results),
+        *(each for n, g in enumerate(known, 1) for each in _of(g, n)),
+    ]
+    return Report(title, tuple(lead), (*sections, *more))
+
+
+def write(made: Report, folder: Path) -> list[Path]:
+    """``report.html``, ``report.md`` and its plots in ``folder``; their paths.
+
+    Raises:
+        InputError: the folder or a file cannot be written.
+        MissingExtraError: jinja2 is not installed.
+    """
+    texts = {HTML: html.page(made), MARKDOWN: markdown.page(made)}
+    texts |= {f"{plot.name}.svg": svg.alone(plot.svg) for plot in made.plots}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write to {folder.name}: {error.strerror}", field="out") from None
+    return [folder / name for name in texts]
+
+
+def _what(known: Sequence[Group], results: Sequence[Result]) -> Section:
+    return Section("what", "What was run", (), (tables.what_ran(known), tables.arms(results)))
+
+
+def _of(group: Group, number: int) -> Iterator[Section]:
+    """The sections of a group; ``number`` keeps their ids and files apart."""
+
+    def name(kind: str) -> str:
+        return f"{kind}-{number}"
+
+    yield Section(
+        name("results"),
+        group.name,
+        (),
+        (
+            tables.accuracy(group),
+            tables.against_recorded(group),
+            plots.against_tokens(group, name("accuracy-tokens")),
+            plots.against_cost(group, name("accuracy-cost")),
+        ),
+    )
+    yield Section(
+        name("cost"),
+        "Cost and latency",
+        (),
+        (
+            tables.costs(group),
+            tables.latency(group),
+            plots.latency(group, name("latency")),
+            plots.tokens_at_k(group, name("tokens")),
+        ),
+        level=3,
+    )
+    yield Section(
+        name("evidence"),
+        "Evidence",
+        (),
+        (tables.evidence(group), plots.recall_at_k(group, name("recall"))),
+        level=3,
+    )
+    yield Section(
+        name("store"),
+        "Stores",
+        (),
+        (listings.stores(group), listings.counters(group), listings.closes(group)),
+        level=3,
+    )
+    yield Section(
+        name("rows"),
+        "Single questions",
+        (),
+        (listings.divided(group), listings.trouble(group)),
+        level=3,
+    )
