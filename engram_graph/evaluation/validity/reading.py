@@ -35,7 +35,13 @@ def ends(fact: GoldFact, text: str, ended: bool = False) -> bool:
         ended: the arm marks the line as no longer true.
     """
     line = plain(text)
-    return holds_form(line, fact.end_forms) or (ended and holds_form(line, fact.forms))
+    over = (over_sentence(fact), *fact.end_forms)
+    return holds_form(line, over) or (ended and holds_form(line, fact.forms))
+
+
+def over_sentence(fact: GoldFact) -> str:
+    """That a fact no longer holds, in words: what an arm is told, and always an end form."""
+    return f"{fact.subject} no longer {fact.predicate.replace('_', ' ')} {fact.object}"
 
 
 def _at(form: str, text: str) -> bool:
