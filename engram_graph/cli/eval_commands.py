@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from engram_graph.cli.eval_report import report
+from engram_graph.cli.eval_study import locomo, longmemeval
 from engram_graph.cli.eval_turns import fit_shortlist, shortlist
 from engram_graph.cli.output import one_line
 from engram_graph.cli.run import FAILED, OK, Run, command
@@ -20,6 +21,8 @@ def register(app: typer.Typer) -> None:
     evaluations = typer.Typer(no_args_is_help=True, help="Measure how well it finds and decides.")
     command(evaluations, "shortlist", scoped=False)(shortlist)
     command(evaluations, "fit-shortlist", scoped=False)(fit_shortlist)
+    command(evaluations, "locomo", scoped=False)(locomo)
+    command(evaluations, "longmemeval", scoped=False)(longmemeval)
     command(evaluations, "scenarios", scoped=False)(scenarios)
     command(evaluations, "pairs", scoped=False)(pairs)
     command(evaluations, "report", scoped=False)(report)

@@ -23,7 +23,7 @@ class Dataset:
     """Conversations to run.
 
     Attributes:
-        name: ``locomo``, ``longmemeval``. split: as asked for.
+        name: ``locomo``, ``longmemeval``. split: its name, or the ids asked for.
         held_out: some of them are kept for the final test.
     """
 
@@ -39,45 +39,62 @@ class Dataset:
 
 
 def locomo(
-    path: str | Path, split: str, only: Sequence[str] = (), questions: int | None = None
+    path: str | Path,
+    split: str | None = None,
+    only: Sequence[str] = (),
+    questions: int | None = None,
 ) -> Dataset:
     """LoCoMo: text only, one turn a write; adversarial questions are abstentions.
 
     Args:
+        split: None for ``development``; with ``only``, for those alone.
         only: ids of conversations, of the split. questions: the first so many of each.
 
     Raises:
         InputError: as ``load_locomo`` and ``splits.locomo_ids``.
     """
     found = {each.id: each for each in load_locomo(path)}
-    ids = splits.locomo_ids(tuple(found), split, only)
+    name, within = _split(split, only, splits.DEVELOPMENT)
+    ids = splits.locomo_ids(tuple(found), within, only)
     talks = _first((_from_locomo(found[each]) for each in ids), questions)
     held_out = not set(ids).isdisjoint(splits.LOCOMO[splits.HELD_OUT])
-    return Dataset(LOCOMO, split, talks, held_out)
+    return Dataset(LOCOMO, name, talks, held_out)
 
 
 def longmemeval(
-    path: str | Path, split: str, only: Sequence[str] = (), questions: int | None = None
+    path: str | Path,
+    split: str | None = None,
+    only: Sequence[str] = (),
+    questions: int | None = None,
 ) -> Dataset:
     """LongMemEval: a conversation a question; of the sample only what the user said.
 
     Args:
+        split: None for ``sample``; with ``only``, for those alone.
         only: ids of questions, of the split. questions: the first so many of the file.
 
     Raises:
         InputError: as ``load_longmemeval`` and ``splits.longmemeval_ids``.
     """
-    items = load_longmemeval(path, user_only=split == splits.SAMPLE)
+    name, within = _split(split, only, splits.SAMPLE)
+    items = load_longmemeval(path, user_only=within == splits.SAMPLE)
     found = {each.id: each for each in items}
     kinds = {each.id: "" if each.abstention else each.kind for each in items}
-    ids = splits.longmemeval_ids(kinds, split, only)[:questions]
-    return Dataset(LONGMEMEVAL, split, tuple(_from_longmemeval(found[each]) for each in ids))
+    ids = splits.longmemeval_ids(kinds, within, only)[:questions]
+    return Dataset(LONGMEMEVAL, name, tuple(_from_longmemeval(found[each]) for each in ids))
 
 
 def talk_form(talk: Talk) -> object:
     """A conversation as plain JSON values, for hashing."""
     turns = [asdict(each) | {"said_at": each.said_at.isoformat()} for each in talk.turns]
     return [talk.id, turns, [asdict(each) for each in talk.tasks]]
+
+
+def _split(split: str | None, only: Sequence[str], default: str) -> tuple[str, str]:
+    """What a split is called, and the one that ids are looked for in."""
+    if split is None and only:
+        return ",".join(only), splits.ALL
+    return split or default, split or default
 
 
 def _first(talks: Iterable[Talk], questions: int | None) -> tuple[Talk, ...]:

@@ -13,9 +13,10 @@ from engram_graph.errors import InputError
 
 ALL: Final = "all"
 SAMPLE: Final = "sample"
+DEVELOPMENT: Final = "development"
 HELD_OUT: Final = "primary"
 LOCOMO: Mapping[str, tuple[str, ...]] = {
-    "development": ("conv-26",),
+    DEVELOPMENT: ("conv-26",),
     "exploratory": ("conv-30", "conv-41", "conv-42", "conv-43"),
     HELD_OUT: ("conv-44", "conv-47", "conv-48", "conv-49", "conv-50"),
 }
