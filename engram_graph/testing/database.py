@@ -24,7 +24,7 @@ from engram_graph.server import EmbeddedServer, neo4j_version
 from engram_graph.server.embedded import new_password, write_private
 from engram_graph.testing.choice import Choice
 
-_HEAP_MB = 256  # enough for tests; they share the machine with them
+_HEAP_MB = 768  # what a whole suite leaves in caches of plans and indexes, with room to spare
 
 
 @dataclass(frozen=True)
