@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from engram_graph.cli.eval_report import report
+from engram_graph.cli.eval_statistics import calibration, compare
 from engram_graph.cli.eval_study import locomo, longmemeval
 from engram_graph.cli.eval_turns import fit_shortlist, shortlist
 from engram_graph.cli.output import one_line
@@ -25,6 +26,8 @@ def register(app: typer.Typer) -> None:
     command(evaluations, "longmemeval", scoped=False)(longmemeval)
     command(evaluations, "scenarios", scoped=False)(scenarios)
     command(evaluations, "pairs", scoped=False)(pairs)
+    command(evaluations, "calibration", scoped=False)(calibration)
+    command(evaluations, "compare", scoped=False)(compare)
     command(evaluations, "report", scoped=False)(report)
     app.add_typer(evaluations, name="eval", rich_help_panel=PANEL)
 
