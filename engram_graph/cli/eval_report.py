@@ -16,12 +16,27 @@ def report(
         list[str], typer.Argument(metavar="PLACE...", help="Result files, or folders with some.")
     ],
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the report goes.")],
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ARM[@K]",
+            help="The arm that others are paired with; else turns_cosine, where it was run.",
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Labelled pairs: calibration of their recorded answers."),
+    ] = None,
+    escalations: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Escalated answers with their labels: too.")
+    ] = None,
     title: Annotated[str, typer.Option(metavar="TEXT", help="Of the page.")] = "Memory study",
 ) -> None:
     """Tables and plots of result files: report.html, and report.md with its plots beside it.
 
-    The page needs no network. The same files give the same bytes.
+    The page needs no network and runs no script. The same files give the same bytes.
     """
+    from engram_graph.evaluation import calibration
     from engram_graph.evaluation.figures import need_matplotlib
     from engram_graph.evaluation.report import build
     from engram_graph.evaluation.study.result import read_results
@@ -29,7 +44,9 @@ def report(
     need_matplotlib()  # asked before the work, not after it
     results = read_results(places)
     with run.out.bar("Writing the report"):
-        files = build.write(build.report(results, title=title), out)
+        labelled = calibration.report(pairs, escalations) if pairs or escalations else None
+        made = build.report(results, title=title, baseline=baseline, labelled=labelled)
+        files = build.write(made, out)
     if run.json:
         run.out.data({"results": len(results), "files": [str(each) for each in files]})
     else:

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from engram_graph.errors import InputError
-from engram_graph.evaluation.report import listings, markdown, plots, svg, tables
+from engram_graph.evaluation import calibration
+from engram_graph.evaluation.compare import Side
+from engram_graph.evaluation.report import comparisons, listings, markdown, plots, svg, tables
 from engram_graph.evaluation.report import page as html
 from engram_graph.evaluation.report.parts import Report, Section
 from engram_graph.evaluation.report.tables import Group
@@ -20,28 +22,35 @@ def report(
     results: Sequence[Result],
     *,
     title: str = TITLE,
-    more: Sequence[Section] = (),
+    baseline: str | None = None,
+    labelled: calibration.Report | None = None,
 ) -> Report:
     """All that result files tell.
 
     Args:
-        more: sections that stand at the end, such as those of labelled answers.
+        baseline: ``ARM`` or ``ARM@K`` that the others are paired with; else ``BASELINE``, where it
+            was run.
+        labelled: calibration of recorded answers.
 
     Raises:
-        MissingExtraError: matplotlib is not installed.
+        InputError: an arm comes twice over the same questions; nobody ran the baseline.
+        MissingExtraError: a package of the extra ``eval`` is not installed.
     """
+    side = Side.parse(baseline or comparisons.BASELINE)
+    if baseline:
+        comparisons.known(results, side)
     known = tables.groups(results)
     lead = [
         "Made from result files alone. Costs are nominal and latencies are those recorded with "
         "each call to a model, so a replay gives this very report.",
     ]
-    if not results:
-        lead = ["Made without result files: no arm was run."]
     sections = [
         _what(known, results),
-        *(each for n, g in enumerate(known, 1) for each in _of(g, n)),
+        *(each for n, g in enumerate(known, 1) for each in _of(g, n, side)),
     ]
-    return Report(title, tuple(lead), (*sections, *more))
+    if labelled:
+        sections.append(comparisons.calibrated(labelled))
+    return Report(title, tuple(lead), tuple(sections))
 
 
 def write(made: Report, folder: Path) -> list[Path]:
@@ -66,7 +75,7 @@ def _what(known: Sequence[Group], results: Sequence[Result]) -> Section:
     return Section("what", "What was run", (), (tables.what_ran(known), tables.arms(results)))
 
 
-def _of(group: Group, number: int) -> Iterator[Section]:
+def _of(group: Group, number: int, baseline: Side) -> Iterator[Section]:
     """The sections of a group; ``number`` keeps their ids and files apart."""
 
     def name(kind: str) -> str:
@@ -78,6 +87,7 @@ def _of(group: Group, number: int) -> Iterator[Section]:
         (),
         (
             tables.accuracy(group),
+            comparisons.against(group, baseline),
             tables.against_recorded(group),
             plots.against_tokens(group, name("accuracy-tokens")),
             plots.against_cost(group, name("accuracy-cost")),

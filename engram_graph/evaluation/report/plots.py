@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engram_graph.evaluation.calibration import Figures
 from engram_graph.evaluation.calibration_plot import diagram
 from engram_graph.evaluation.figures import styled, svg
 from engram_graph.evaluation.report.parts import MANY, NONE, Plot, number, percent, short, size, usd
 from engram_graph.evaluation.report.svg import INK, LINE, SERIES, tidy
 from engram_graph.evaluation.report.tables import Group, arms_at, kept_share, mean_tokens
 from engram_graph.evaluation.study import metrics
-from engram_graph.rules.calibration import Escalation, Point, ece, reliability, wilson
+from engram_graph.rules.calibration import Escalation, wilson
 
 _SIZE = (4.9, 3.7)  # inches
 _MARKERS = "osD^vPX*"
@@ -136,37 +137,32 @@ def latency(group: Group, name: str) -> Plot:
     return Plot(name, caption, said, _drawn(name, said, draw))
 
 
-def reliability_diagram(name: str, what: str, points: Sequence[Point]) -> Plot:
+def reliability_diagram(name: str, found: Figures) -> Plot:
     """How often answers were right, by their probability."""
-    caption = f"Reliability: {what}"
-    if not points:
-        return Plot(name, caption, "", empty="No labelled answers.")
-    bins = reliability(points)
-    said = f"{len(points)} answers, ECE {ece(points):.3f}: " + "; ".join(
+    said = f"{found.n} answers, ECE {found.ece_plain:.3f}: " + "; ".join(
         f"at {percent(each.confidence)} % right {percent(each.accuracy)} % of {each.n}"
-        for each in bins
+        for each in found.bins
         if each.n
     )
-    return Plot(
-        name, caption, said, _drawn(name, said, lambda figure: diagram(figure.subplots(), bins))
-    )
+    drawn = _drawn(name, said, lambda figure: diagram(figure.subplots(), found.bins))
+    return Plot(name, f"Reliability: {found.question}", said, drawn)
 
 
-def cost_and_error(name: str, what: str, found: Sequence[Escalation]) -> Plot:
+def cost_and_error(name: str, found: Sequence[Escalation]) -> Plot:
     """C(θ) and E(θ): what sending answers below θ to a second decider costs and leaves wrong."""
-    caption = f"Cost C(θ) and error E(θ): {what}"
+    caption = "Cost C(θ) and error E(θ) of a threshold"
     if not found:
-        return Plot(name, caption, "", empty="No labelled answers.")
+        return Plot(name, caption, "", empty="No labelled pairs.")
     thetas = [each.threshold for each in found]
     said = "; ".join(
         f"θ {e.threshold:.2f}: {usd(e.cost)} USD, wrong {percent(e.lowest)} to "
         f"{percent(e.highest)} %"
-        for e in found[:: max(1, len(found) // 8)]
+        for e in found
     )
 
     def draw(figure: Any) -> None:
         cost, error = figure.subplots(2, 1, sharex=True)
-        cost.plot(thetas, [1000 * each.cost for each in found], color=SERIES[0], label="C(θ)")
+        cost.plot(thetas, [1000 * e.cost for e in found], "o-", color=SERIES[0], label="C(θ)")
         cost.set_ylabel("USD per 1,000")
         cost.set_ylim(bottom=0)
         error.fill_between(
@@ -177,7 +173,7 @@ def cost_and_error(name: str, what: str, found: Sequence[Escalation]) -> Plot:
             alpha=0.35,
             linewidth=0,
         )
-        error.plot(thetas, [100 * e.lowest for e in found], color=SERIES[1], label="E(θ)")
+        error.plot(thetas, [100 * e.lowest for e in found], "s-", color=SERIES[1], label="E(θ)")
         error.set_ylabel("wrong, %")
         error.set_ylim(bottom=0)
         error.set_xlabel("θ: answers below it go to the second decider")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from engram_graph.errors import InputError
 from engram_graph.evaluation.report.parts import (
     NONE,
     Table,
@@ -41,10 +42,21 @@ class Group:
 
 
 def groups(results: Iterable[Result]) -> list[Group]:
-    """Results by dataset, split and digest, in the order they come."""
+    """Results by dataset, split and digest, in the order they come.
+
+    Raises:
+        InputError: an arm comes twice over the same questions.
+    """
     found: dict[tuple[str, str, str], list[Result]] = {}
     for each in results:
-        found.setdefault((each.dataset, each.split, each.digest), []).append(each)
+        group = found.setdefault((each.dataset, each.split, each.digest), [])
+        if any(each.arm == other.arm for other in group):
+            raise InputError(
+                f"two results of {each.arm} over {each.dataset}, split {each.split}",
+                hint="Name one of the two files, or one folder.",
+                field="arm",
+            )
+        group.append(each)
     return [Group(*key, tuple(each)) for key, each in found.items()]
 
 
