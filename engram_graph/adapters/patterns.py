@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 import anyio.to_thread
 
 from engram_graph.adapters import patterns_text as text_tools
+from engram_graph.adapters import usage
 from engram_graph.adapters.patterns_dates import Dated, take_date
 from engram_graph.adapters.patterns_drafts import (
     Clause,
@@ -89,6 +90,7 @@ class PatternExtractor:
 
     async def extract(self, message: Message, recent: Sequence[Message]) -> list[Draft]:
         """Drafts of what a user's message states; other roles state nothing."""
+        usage.cost(0.0)
         if len(message.text) < _LONG:
             return drafts(message, recent)
         return await anyio.to_thread.run_sync(drafts, message, recent)

@@ -15,6 +15,7 @@ _HOMES = {
     "RecordedDecider": "recorded",
     "Reply": "fake_llm",
     "ScriptedDecider": "scripted",
+    "ScriptedModels": "scripted_models",
     "answer": "fake_llm",
     "decisions": "fake_llm",
     "frozen": "frozen",
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from engram_graph.testing.recorded import RecordedDecider as RecordedDecider
     from engram_graph.testing.recorded import recorded_decider as recorded_decider
     from engram_graph.testing.scripted import ScriptedDecider as ScriptedDecider
+    from engram_graph.testing.scripted_models import ScriptedModels as ScriptedModels
 
 
 def __getattr__(name: str) -> Any:
