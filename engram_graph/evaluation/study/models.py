@@ -125,7 +125,7 @@ class StudyModels:
             ConfigurationError: a change is no setting and no part of a client, or does not fit.
             StoreError: the database cannot be reached.
         """
-        parts = {n: changes.pop(n) for n in [*changes] if n not in Settings.model_fields}
+        parts = {n: changes.pop(n) for n in [*changes] if _is_part(n, changes[n])}
         settings = self._changed(changes)
         if "embedder" not in parts and embedder_kind(settings) == "local":
             parts["embedder"] = self._kept(settings)
@@ -336,6 +336,11 @@ class _Kept:
 
     async def aclose(self) -> None:
         pass
+
+
+def _is_part(name: str, value: object) -> bool:
+    """Whether it is a part of a client, not a setting; some names are both (``extractor``)."""
+    return name not in Settings.model_fields or hasattr(value, "aclose")
 
 
 def _name(part: Any) -> str:
