@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,7 +16,7 @@ from engram_graph.evaluation.arms.facts import FactArm
 from engram_graph.evaluation.arms.statements import Statement
 from engram_graph.evaluation.arms.turns import TurnArm
 from engram_graph.evaluation.shortlist import namespace_of
-from engram_graph.evaluation.study.records import Arm, Read, Talk, Task, Written
+from engram_graph.evaluation.study.records import Arm, Read, Talk, Tally, Task, Written
 from engram_graph.formats.locomo import Turn
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.facts import Draft, Message
@@ -71,6 +71,10 @@ class FakeModels:
         settings = Settings.load(**given | llm | changes)
         async with AsyncMemory(namespace, settings=settings, **parts) as memory:
             yield memory
+
+    @contextmanager
+    def tally(self) -> Iterator[Tally]:
+        yield Tally({"decisions": 0.5, "embeddings": 0.25}, latency_ms=7.0, calls=2)
 
     def missing(self, *needs: str) -> str | None:
         return None
@@ -181,6 +185,7 @@ async def test_arms_of_turns_share_one_store_and_differ_in_their_order(
     by_cosine = sources(cosine)
     assert cosine.lines[0].text == "[2024-03-03] Odo: Where do you live now?"
     assert list(cosine.shortlist) == by_cosine
+    assert (cosine.cost_usd, cosine.latency_ms) == (0.75, 7.0)
     assert sources(reads["turns_hybrid"]) != by_cosine
     assert sources(reads["turns_hybrid"])[0] == "c:3"
 
@@ -216,7 +221,8 @@ async def test_facts_end_and_say_which_turns_told_them(models: FakeModels, talk:
         ("c:3", "Maya lives in Porto", "relation_to_candidate"),
         ("c:3", "Maya lives in Lisbon", "relation_to_candidate"),
     ]
-    assert len(written.latency_ms) == len(SAID)
+    assert written.latency_ms == (7.0,) * len(SAID)
+    assert written.cost_usd == {"decisions": 2.5, "embeddings": 1.25}
 
     ended = {line.text: (line.source_id, line.ended) for line in read.lines}
     assert ended == {

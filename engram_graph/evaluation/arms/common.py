@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from engram_graph import clock
-from engram_graph.evaluation.study.records import Line, Models, Task
+from engram_graph.evaluation.study.records import Line, Models, Read, Task
+from engram_graph.models.decisions import total_cost
 from engram_graph.models.results import FactHit, Mode, Recall, TurnHit
 from engram_graph.rules.turns import WEIGHTS
 
@@ -46,27 +47,46 @@ def source_ids(hits: Iterable[FactHit | TurnHit], sources: Sources | None = None
     return list(dict.fromkeys(each for each in found if each is not None))
 
 
-async def found_unjudged(
+async def search(
     models: Models,
     namespace: str,
     task: Task,
+    settings: Mapping[str, Any],
+    *,
     mode: Mode,
+    limit: int = SHORTLIST,
+    wide: bool = False,
     sources: Sources | None = None,
-    **settings: Any,
-) -> tuple[str, ...]:
-    """Source ids of what is found for a question while nobody judges it.
+) -> Read:
+    """What a search gives, and what it finds before anybody judges that.
 
-    Turns are the shortlist itself; facts stand by score and belief, without what came along.
+    What nobody judged is looked up by a search of its own: the shortlist itself for turns, and for
+    facts those first by score and belief. It shows as well what the question's vector cost.
 
     Args:
-        settings: of the client, such as ``shortlist``.
+        settings: and parts of the client; ``rerank`` among them.
+        limit: items of each sort.
     """
-    plain = {"decider": "rules", **settings, "rerank": "none"}
-    limit = plain.get("shortlist", SHORTLIST)
-    async with models.memory(namespace, **plain) as memory:
-        recall = await memory.search(task.text, mode=mode, limit=limit)
-    facts = [hit for hit in recall.facts if hit.why == "shortlist"]
-    return tuple(source_ids([*facts, *recall.turns], sources))
+    unjudged = {**settings, "decider": "rules", "escalation": "none", "rerank": "none"}
+    with models.tally() as embedded:
+        async with models.memory(namespace, **unjudged) as memory:
+            recall = await memory.search(
+                task.text, mode=mode, limit=limit, context_tokens=NO_BUDGET
+            )
+    found = [hit for hit in recall.facts if hit.why == "shortlist"]
+    shortlist = source_ids([*found, *recall.turns], sources)
+    if settings["rerank"] != "none":
+        async with models.memory(namespace, **settings) as memory:
+            recall = await memory.search(
+                task.text, mode=mode, limit=limit, wide=wide, context_tokens=NO_BUDGET
+            )
+    return Read(
+        lines(recall, sources),
+        tuple(shortlist),
+        cost_usd=total_cost((embedded.usd, recall.cost_usd)),
+        latency_ms=embedded.latency_ms + recall.latency_ms,
+        degraded=recall.degraded,
+    )
 
 
 def _of_fact(hit: FactHit, sources: Sources, now: datetime) -> Line:

@@ -7,16 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engram_graph.errors import InputError
-from engram_graph.evaluation.arms.common import (
-    NO_BUDGET,
-    SHORTLIST,
-    Sources,
-    found_unjudged,
-    lines,
-)
+from engram_graph.evaluation.arms.common import SHORTLIST, Sources, search
 from engram_graph.evaluation.arms.statements import Statement
 from engram_graph.evaluation.arms.stored import stored, written
-from engram_graph.evaluation.study.records import Models, Read, Talk, Task, Written
+from engram_graph.evaluation.study.records import Models, Read, Talk, Tally, Task, Written
+from engram_graph.formats.locomo import Turn
+from engram_graph.memory import AsyncMemory
 from engram_graph.models.results import Mode
 from engram_graph.vocabulary import MessageStatus
 
@@ -51,26 +47,18 @@ class FactArm:
     async def write(self, models: Models, talk: Talk, namespace: str) -> Written:
         """Add the turns one after the other, each decided before the next one comes."""
         failed: list[tuple[str, str]] = []
+        asked: list[Tally] = []
         async with models.memory(namespace, **self.settings) as memory:
             await memory.forget(everything=True)
             for turn in talk.turns:
-                try:
-                    added = await memory.add(
-                        turn.text,
-                        conversation=turn.conversation,
-                        speaker=turn.speaker,
-                        role=turn.role,
-                        said_at=turn.said_at,
-                        source_id=turn.source_id,
-                    )
-                except InputError as error:
-                    failed.append((turn.source_id, error.message))
-                    continue
-                if added.message.status is MessageStatus.FAILED:
-                    failed.append((turn.source_id, added.message.error or "the extractor failed"))
+                with models.tally() as tally:
+                    why = await _add(memory, turn)
+                asked.append(tally)
+                if why is not None:
+                    failed.append((turn.source_id, why))
             found = await stored(memory)
         self._sources[namespace] = found.first_sources
-        return written(found, talk, failed)
+        return written(found, len(talk.turns), asked, failed)
 
     async def tell(self, models: Models, namespace: str, statements: Sequence[Statement]) -> None:
         """Give each statement as a fact, in order; what is in ``namespace`` is replaced."""
@@ -93,23 +81,28 @@ class FactArm:
 
     async def read(self, models: Models, talk: Talk, namespace: str, task: Task) -> Read:
         """What a search gives; ended facts say so."""
-        async with models.memory(namespace, **self.settings) as memory:
-            if namespace not in self._sources:  # written by an earlier process
+        if namespace not in self._sources:  # written by an earlier process
+            async with models.memory(namespace, **self.settings) as memory:
                 self._sources[namespace] = (await stored(memory)).first_sources
-            recall = await memory.search(
-                task.text, mode=self.mode, limit=SHORTLIST, context_tokens=NO_BUDGET
-            )
         sources = self._sources[namespace]
-        return Read(
-            lines(recall, sources)[: self.limit],
-            await found_unjudged(models, namespace, task, self.mode, sources, **self._plain()),
-            cost_usd=recall.cost_usd,
-            latency_ms=recall.latency_ms,
-            degraded=recall.degraded,
-        )
+        return await search(models, namespace, task, self.settings, mode=self.mode, sources=sources)
 
-    def _plain(self) -> dict[str, Any]:
-        return {each: self.settings[each] for each in self.settings if each == "preset"}
+
+async def _add(memory: AsyncMemory, turn: Turn) -> str | None:
+    """Add a turn; why it could not be, if it could not."""
+    try:
+        added = await memory.add(
+            turn.text,
+            conversation=turn.conversation,
+            speaker=turn.speaker,
+            role=turn.role,
+            said_at=turn.said_at,
+            source_id=turn.source_id,
+        )
+    except InputError as error:
+        return error.message
+    failed = added.message.status is MessageStatus.FAILED
+    return (added.message.error or "the extractor failed") if failed else None
 
 
 def facts_v1() -> FactArm:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import tempfile
 from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from engram_graph.evaluation.study.records import Talk, Written
+from engram_graph.evaluation.study.records import Tally, Written
 from engram_graph.formats.export import read_header, read_records
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.decisions import Decision, RequestLog, total_cost
@@ -26,7 +26,6 @@ from engram_graph.models.export import (
     RequestRecord,
 )
 from engram_graph.models.facts import Fact, Link
-from engram_graph.rules.answers import LLM_ESCALATION
 
 
 @dataclass(slots=True)
@@ -65,17 +64,18 @@ async def stored(memory: AsyncMemory) -> Stored:
         return _read(path)
 
 
-def written(found: Stored, talk: Talk, failed: Iterable[tuple[str, str]] = ()) -> Written:
+def written(
+    found: Stored, turns: int, asked: Sequence[Tally], failed: Sequence[tuple[str, str]]
+) -> Written:
     """It in numbers and rows.
 
     Args:
-        failed: turns that could not be written, with the reason.
+        asked: for each turn. failed: turns that could not be written, with the reason.
     """
     facts = found.facts.values()
-    asked = [each for each in found.requests if not _escalated(each)]
-    stronger = [each for each in found.requests if _escalated(each)]
+    parts = sorted({part for tally in asked for part in tally.cost_usd})
     return Written(
-        turns=len(talk.turns),
+        turns=turns,
         facts=len(facts),
         active=sum(fact.open for fact in facts),
         tentative=sum(fact.tentative for fact in facts),
@@ -85,10 +85,9 @@ def written(found: Stored, talk: Talk, failed: Iterable[tuple[str, str]] = ()) -
         closes=tuple(_closes(found)),
         beliefs=tuple(_beliefs(found)),
         cost_usd={
-            "decisions": total_cost(each.cost_usd for each in asked),
-            "escalations": total_cost(each.cost_usd for each in stronger),
+            part: total_cost(tally.cost_usd.get(part, 0.0) for tally in asked) for part in parts
         },
-        latency_ms=_latencies(found, talk),
+        latency_ms=tuple(tally.latency_ms for tally in asked),
         failed=tuple(failed),
     )
 
@@ -117,10 +116,6 @@ def _read(path: Path) -> Stored:
     found.turns = sorted(messages.values())
     found.decisions.sort(key=lambda each: (each.decision.decided_at, each.position))
     return found
-
-
-def _escalated(request: RequestLog) -> bool:
-    return any(answer["backend"] == LLM_ESCALATION for answer in request.answers.values())
 
 
 def _counters(found: Stored) -> dict[str, int]:
@@ -181,11 +176,3 @@ def _beliefs(found: Stored) -> Iterable[Mapping[str, Any]]:
                     "before": before,
                     "after": after,
                 }
-
-
-def _latencies(found: Stored, talk: Talk) -> tuple[float, ...]:
-    """Milliseconds of all requests to deciders, for each turn."""
-    spent: dict[str | None, float] = defaultdict(float)
-    for request in found.requests:
-        spent[found.turn_at(request.sent_at)] += request.latency_ms
-    return tuple(spent[turn.source_id] for turn in talk.turns)

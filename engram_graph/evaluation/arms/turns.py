@@ -12,19 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engram_graph.evaluation.arms.common import (
-    COSINE_ONLY,
-    NO_BUDGET,
-    SHORTLIST,
-    found_unjudged,
-    lines,
-    source_ids,
-)
+from engram_graph.embedders import embedder_kind
+from engram_graph.evaluation.arms.common import COSINE_ONLY, SHORTLIST, search
 from engram_graph.evaluation.arms.statements import Statement
 from engram_graph.evaluation.shortlist import NoFacts, namespace_of
 from engram_graph.evaluation.study.records import Models, Read, Talk, Task, Written
 from engram_graph.formats.locomo import Turn
+from engram_graph.memory import AsyncMemory
+from engram_graph.rules.text import turn_text
 from engram_graph.rules.thresholds import DEFAULT
+
+_BATCH = 64  # texts embedded at once
+_JEV = {"decider": "jev", "escalation": "none", "rerank": "decider"}
 
 
 @dataclass(slots=True)
@@ -55,7 +54,7 @@ class TurnArm:
     async def write(self, models: Models, talk: Talk, namespace: str) -> Written:
         """Store the turns, unless they are there; the store stays as it is for other arms."""
         self._stores[namespace] = namespace_of(talk)
-        return Written(turns=len(talk.turns), failed=await _stored(models, talk))
+        return await _store(models, talk)
 
     async def tell(self, models: Models, namespace: str, statements: Sequence[Statement]) -> None:
         """Store the words of statements as turns, in ``namespace``; what is there is replaced."""
@@ -72,43 +71,41 @@ class TurnArm:
 
     async def read(self, models: Models, talk: Talk, namespace: str, task: Task) -> Read:
         """The turns a search gives."""
-        return await self._search(models, self._stores.get(namespace, namespace_of(talk)), task)
-
-    async def _search(self, models: Models, namespace: str, task: Task) -> Read:
-        settings = {"decider": "rules", **self.settings, "extractor": NoFacts()}
-        async with models.memory(namespace, **settings) as memory:
-            recall = await memory.search(
-                task.text,
-                mode="turns",
-                limit=self.limit,
-                wide=self.wide,
-                context_tokens=NO_BUDGET,
-            )
-        if settings["rerank"] == "none" or self.wide:  # nothing found is left out
-            shortlist = tuple(source_ids(recall.turns))
-        else:
-            parts = {each: settings[each] for each in settings if each != "decider"}
-            shortlist = await found_unjudged(models, namespace, task, "turns", **parts)
-        return Read(
-            lines(recall),
-            shortlist,
-            cost_usd=recall.cost_usd,
-            latency_ms=recall.latency_ms,
-            degraded=recall.degraded,
+        return await search(
+            models,
+            self._stores.get(namespace, namespace_of(talk)),
+            task,
+            {"decider": "rules", **self.settings, "extractor": NoFacts()},
+            mode="turns",
+            limit=self.limit,
+            wide=self.wide,
         )
 
 
-async def _stored(models: Models, talk: Talk) -> tuple[tuple[str, str], ...]:
-    """Store what is missing of a conversation's turns; (source id, reason) of those that cannot."""
+async def _store(models: Models, talk: Talk) -> Written:
+    """Store what is missing of a conversation's turns; the same is told whoever stored them."""
+    failed: tuple[tuple[str, str], ...] = ()
     async with models.memory(namespace_of(talk), extractor=NoFacts(), decider="rules") as memory:
+        with models.tally() as embedded:
+            await _embed(memory, talk)
         known = await memory.stats()
-        if known.messages == len(talk.turns) and not known.unfinished:
-            return ()
-        with tempfile.TemporaryDirectory(prefix="engram-turns-") as folder:
-            path = Path(folder) / "turns.jsonl"
-            path.write_text("".join(map(_line, talk.turns)), encoding="utf-8")
-            done = await memory.ingest(path)  # in batches: a model makes many vectors at once
-    return tuple((talk.turns[position - 1].source_id, reason) for position, reason in done.failed)
+        if known.messages < len(talk.turns) or known.unfinished:
+            with tempfile.TemporaryDirectory(prefix="engram-turns-") as folder:
+                path = Path(folder) / "turns.jsonl"
+                path.write_text("".join(map(_line, talk.turns)), encoding="utf-8")
+                done = await memory.ingest(path)
+            failed = tuple((talk.turns[at - 1].source_id, why) for at, why in done.failed)
+    return Written(turns=len(talk.turns), failed=failed, cost_usd=embedded.cost_usd)
+
+
+async def _embed(memory: AsyncMemory, talk: Talk) -> None:
+    """Ask for the turns' vectors if they cost something: also where they are stored already."""
+    if embedder_kind(memory.settings) != "openai":
+        return
+    runtime = await memory.open()
+    for start in range(0, len(talk.turns), _BATCH):
+        batch = talk.turns[start : start + _BATCH]
+        await runtime.embed([turn_text(turn.speaker, turn.text) for turn in batch])
 
 
 def _line(turn: Turn) -> str:
@@ -181,6 +178,3 @@ def turns_jev_wide() -> TurnArm:
         needs=("jev",),
         wide=True,
     )
-
-
-_JEV = {"decider": "jev", "escalation": "none", "rerank": "decider"}
