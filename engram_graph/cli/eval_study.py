@@ -191,7 +191,7 @@ async def run_command(run: Run, dataset: Dataset, options: Options) -> int:
         return _estimate(run, dataset, arms, ks, count)
     if options.out is None:
         raise InputError("--out is missing", hint="Pass a folder for the results.", field="out")
-    async with _models(run, options, options.out) as models:
+    async with study_models(run, options, options.out) as models:
         study = Study(
             dataset=dataset,
             models=models,
@@ -217,7 +217,7 @@ async def run_command(run: Run, dataset: Dataset, options: Options) -> int:
 
 
 @asynccontextmanager
-async def _models(run: Run, options: Options, folder: Path) -> AsyncIterator[StudyModels]:
+async def study_models(run: Run, options: Options, folder: Path) -> AsyncIterator[StudyModels]:
     """The models of a study, on a running database."""
     from engram_graph.cli.client import start_server
     from engram_graph.evaluation.study.ledger import Caps
