@@ -272,8 +272,8 @@ def _matched(first: Result, second: Result, of_second: int) -> int:
 
 
 def _compared(first: Result, second: Result, sizes: tuple[int, int], margin: float) -> Comparison:
-    paired = _paired(first, second, sizes)
-    judged = [pair for pair in paired if all(row.label is not None for row in pair)]
+    pairs = paired(first, second, sizes)
+    judged = [pair for pair in pairs if all(row.label is not None for row in pair)]
     if len(judged) < 2:
         raise InputError(
             f"{first.arm} and {second.arm} share {len(judged)} judged questions",
@@ -296,7 +296,7 @@ def _compared(first: Result, second: Result, sizes: tuple[int, int], margin: flo
         second=second.arm,
         second_k=sizes[1],
         n=len(judged),
-        unjudged=len(paired) - len(judged),
+        unjudged=len(pairs) - len(judged),
         only_first=b,
         only_second=c,
         first_accuracy=fmean(row.label == "CORRECT" for row, _ in judged),
@@ -313,7 +313,12 @@ def _compared(first: Result, second: Result, sizes: tuple[int, int], margin: flo
     )
 
 
-def _paired(first: Result, second: Result, sizes: tuple[int, int]) -> list[tuple[Row, Row]]:
+def paired(first: Result, second: Result, sizes: tuple[int, int]) -> list[tuple[Row, Row]]:
+    """The questions that count for accuracy, each with both arms' rows at their k.
+
+    Raises:
+        InputError: the two were asked different questions, or not at that k.
+    """
     if first.digest != second.digest:
         raise InputError(
             f"{first.arm} and {second.arm} were run over different conversations or questions "
