@@ -30,6 +30,10 @@ def report(
     escalations: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Escalated answers with their labels: too.")
     ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Right closes and outdated answers, as JSON lines."),
+    ] = None,
     title: Annotated[str, typer.Option(metavar="TEXT", help="Of the page.")] = "Memory study",
 ) -> None:
     """Tables and plots of result files: report.html, and report.md with its plots beside it.
@@ -39,13 +43,20 @@ def report(
     from engram_graph.evaluation import calibration
     from engram_graph.evaluation.figures import need_matplotlib
     from engram_graph.evaluation.report import build
+    from engram_graph.evaluation.study.labels import load_labels
     from engram_graph.evaluation.study.result import read_results
 
     need_matplotlib()  # asked before the work, not after it
     results = read_results(places)
     with run.out.bar("Writing the report"):
         labelled = calibration.report(pairs, escalations) if pairs or escalations else None
-        made = build.report(results, title=title, baseline=baseline, labelled=labelled)
+        made = build.report(
+            results,
+            title=title,
+            baseline=baseline,
+            labelled=labelled,
+            labels=load_labels(labels) if labels else None,
+        )
         files = build.write(made, out)
     if run.json:
         run.out.data({"results": len(results), "files": [str(each) for each in files]})

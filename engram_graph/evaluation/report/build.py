@@ -12,6 +12,7 @@ from engram_graph.evaluation.report import comparisons, listings, markdown, plot
 from engram_graph.evaluation.report import page as html
 from engram_graph.evaluation.report.parts import Report, Section
 from engram_graph.evaluation.report.tables import Group
+from engram_graph.evaluation.study.labels import Labels
 from engram_graph.evaluation.study.result import Result
 
 HTML, MARKDOWN = "report.html", "report.md"
@@ -24,13 +25,14 @@ def report(
     title: str = TITLE,
     baseline: str | None = None,
     labelled: calibration.Report | None = None,
+    labels: Labels | None = None,
 ) -> Report:
     """All that result files tell.
 
     Args:
         baseline: ``ARM`` or ``ARM@K`` that the others are paired with; else ``BASELINE``, where it
             was run.
-        labelled: calibration of recorded answers.
+        labelled: calibration of recorded answers. labels: of closes and outdated answers.
 
     Raises:
         InputError: an arm comes twice over the same questions; nobody ran the baseline.
@@ -46,7 +48,7 @@ def report(
     ]
     sections = [
         _what(known, results),
-        *(each for n, g in enumerate(known, 1) for each in _of(g, n, side)),
+        *(each for n, g in enumerate(known, 1) for each in _of(g, n, side, labels)),
     ]
     if labelled:
         sections.append(comparisons.calibrated(labelled))
@@ -75,7 +77,7 @@ def _what(known: Sequence[Group], results: Sequence[Result]) -> Section:
     return Section("what", "What was run", (), (tables.what_ran(known), tables.arms(results)))
 
 
-def _of(group: Group, number: int, baseline: Side) -> Iterator[Section]:
+def _of(group: Group, number: int, baseline: Side, labels: Labels | None) -> Iterator[Section]:
     """The sections of a group; ``number`` keeps their ids and files apart."""
 
     def name(kind: str) -> str:
@@ -116,7 +118,12 @@ def _of(group: Group, number: int, baseline: Side) -> Iterator[Section]:
         name("store"),
         "Stores",
         (),
-        (listings.stores(group), listings.counters(group), listings.closes(group)),
+        (
+            listings.stores(group),
+            listings.counters(group),
+            *([listings.audit(group, labels)] if labels else []),
+            listings.closes(group),
+        ),
         level=3,
     )
     yield Section(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from engram_graph.evaluation.report.parts import NONE, Table, number, short, size
-from engram_graph.evaluation.report.tables import Group
+from engram_graph.evaluation.report.tables import Group, arms_at
 from engram_graph.evaluation.study import metrics
+from engram_graph.evaluation.study.labels import Labels
 
 SHOWN = 40
 """Rows of a list of examples."""
@@ -77,6 +78,34 @@ def closes(group: Group) -> Table:
         tuple(found[:SHOWN]),
         note=_first(len(found)),
         empty="No fact was closed.",
+    )
+
+
+def audit(group: Group, labels: Labels) -> Table:
+    """Closes against labelled pairs of turns, and wrong answers that were right once."""
+    body = []
+    for result, k, rows in arms_at(group):
+        found = metrics.close_audit(result.conversations, labels.closes)
+        old = metrics.stale(rows, labels.outdated)
+        body.append(
+            (
+                result.arm,
+                size(k),
+                *map(number, (found.closes, found.right, found.wrong, found.unknown)),
+                f"{found.missed:,} of {found.labelled:,}",
+                f"{old.right:,} of {old.of:,}",
+            )
+        )
+    return Table(
+        "Audit of closes and stale answers",
+        (
+            *("arm", ">k", ">closes", ">right", ">wrong", ">unknown", ">pairs missed"),
+            ">stale answers",
+        ),
+        tuple(body),
+        note="By the labels that were given. Unknown: the messages of a close are not known. "
+        "Stale: a wrong answer that says what was true before; words are compared.",
+        empty="Nothing was answered.",
     )
 
 
