@@ -271,7 +271,8 @@ def _recorded(
         return _decider(kind, settings, purse, alone=alone)
     from engram_graph.adapters.recorder import RecordingDecider
 
-    silent = kind == "recorded" or settings.replays
+    # Rules need no key, and a client that never asks them may replay a recording without them.
+    silent = kind == "recorded" or (settings.replays and kind != "rules")
     return RecordingDecider(
         None if silent else _decider(kind, settings, purse, alone=alone),
         recording,

@@ -26,14 +26,30 @@ EVERY = "all"
 _NAME = "NAME"
 
 
+Arms = Annotated[
+    list[str] | None,
+    typer.Option("--arm", "--arms", metavar=_NAME, help="An arm, or all; repeatable."),
+]
+Out = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where all of it is kept.")]
+ModelsFrom = Annotated[
+    Literal["env", "scripted"],
+    typer.Option("--models", help="Those of the settings, or scripted ones, offline."),
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(metavar="USD", min=0, help="What new calls may cost; 0 only replays."),
+]
+RecordingFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Of the calls; else recording.sqlite in the folder."),
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What the commands of a study share; each field is an option of theirs."""
 
-    arm: Annotated[
-        list[str] | None,
-        typer.Option("--arm", "--arms", metavar=_NAME, help="An arm, or all; repeatable."),
-    ] = None
+    arm: Arms = None
     k: Annotated[
         list[int] | None,
         typer.Option(
@@ -43,13 +59,8 @@ class Options:
     questions: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Only the first N (of a conversation).")
     ] = None
-    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where all of it is kept.")] = (
-        None
-    )
-    models: Annotated[
-        Literal["env", "scripted"],
-        typer.Option("--models", help="Those of the settings, or scripted ones, offline."),
-    ] = "env"
+    out: Out = None
+    models: ModelsFrom = "env"
     answer_model: Annotated[
         str | None,
         typer.Option("--answer-model", metavar=_NAME, help="Answers; else ENGRAM_LLM_MODEL."),
@@ -58,10 +69,7 @@ class Options:
         str | None,
         typer.Option("--judge-model", metavar=_NAME, help="Judges; else ENGRAM_LLM_MODEL."),
     ] = None
-    budget: Annotated[
-        float | None,
-        typer.Option(metavar="USD", min=0, help="What new calls may cost; 0 only replays."),
-    ] = None
+    budget: Budget = None
     cap_openai: Annotated[
         float | None, typer.Option("--cap-openai", metavar="USD", min=0, help="… at OpenAI.")
     ] = None
@@ -72,10 +80,7 @@ class Options:
         Path | None,
         typer.Option(metavar="FOLDER", help="Of other runs, which count towards these caps too."),
     ] = None
-    recording: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Of the calls; else recording.sqlite in the folder."),
-    ] = None
+    recording: RecordingFile = None
     labels: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Right closes and outdated answers, as JSON lines."),
