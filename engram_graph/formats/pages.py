@@ -29,7 +29,7 @@ def filled(
     """
     try:
         import jinja2
-        import markupsafe
+        from jinja2.filters import do_mark_safe as as_it_is
     except ImportError as error:
         raise MissingExtraError("a page needs jinja2", extra=extra) from error
     environment = jinja2.Environment(
@@ -44,8 +44,8 @@ def filled(
     )
     text = environment.from_string(source(package, template)).render(
         policy=policy,
-        css=markupsafe.Markup(style),
-        **{name: markupsafe.Markup(text) for name, text in code.items()},
+        css=as_it_is(style),
+        **{name: as_it_is(text) for name, text in code.items()},
         **values,
     )
     return text + "\n"

@@ -88,6 +88,7 @@ def _of(group: Group, number: int, baseline: Side, labels: Labels | None) -> Ite
         group.name,
         (),
         (
+            *listings.benchmark(group),
             tables.accuracy(group),
             comparisons.against(group, baseline),
             tables.against_recorded(group),

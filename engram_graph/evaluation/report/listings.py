@@ -8,6 +8,7 @@ from engram_graph.evaluation.report.parts import NONE, Table, number, short, siz
 from engram_graph.evaluation.report.tables import Group, arms_at
 from engram_graph.evaluation.study import metrics
 from engram_graph.evaluation.study.labels import Labels
+from engram_graph.evaluation.validity import table as validity
 
 SHOWN = 40
 """Rows of a list of examples."""
@@ -81,6 +82,38 @@ def closes(group: Group) -> Table:
     )
 
 
+def benchmark(group: Group) -> list[Table]:
+    """Scores of the benchmark of validity windows, as ``eval updates`` shows them; often none."""
+    scored = [each for each in group.results if validity.MAIN_K in each.scores.get("k", {})]
+    if not scored:
+        return []
+    told = (
+        (
+            "Right blocks by kind, %",
+            validity.by_kind(scored),
+            f"Blocks of {validity.MAIN_K} lines, scored against validity windows without a model: "
+            "right ones state all that answers the question and nothing that no longer holds. "
+            "The mean counts each kind the same.",
+        ),
+        (
+            "Right blocks by size, %",
+            validity.by_budget(scored),
+            f"Mean over kinds. The last columns are of blocks of {validity.MAIN_K} lines: the "
+            "answer is reached, something stale is stated, the answer stands first.",
+        ),
+        (
+            "Facts in the store, %",
+            validity.of_stores(scored),
+            "Of arms that keep facts: those open at the end against gold, those true at moments, "
+            "and where they start and end.",
+        ),
+    )
+    return [
+        Table(caption, tuple(head), tuple(map(tuple, rows)), note, "No arm keeps facts.")
+        for caption, (head, rows), note in told
+    ]
+
+
 def audit(group: Group, labels: Labels) -> Table:
     """Closes against labelled pairs of turns, and wrong answers that were right once."""
     body = []
@@ -122,7 +155,7 @@ def divided(group: Group) -> Table:
             said = [
                 NONE
                 if each is None or each.label is None
-                else f"{'right' if each.label == 'CORRECT' else 'wrong'}: {short(each.answer, 80)}"
+                else f"{'right' if each.label == 'CORRECT' else 'wrong'}: {short(each.answer or NONE, 80)}"
                 for each in there
             ]
             found.append((short(row.question), short(row.gold, 80), row.category, *said))

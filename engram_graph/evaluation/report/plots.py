@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engram_graph.evaluation.calibration import Figures
-from engram_graph.evaluation.calibration_plot import diagram
+from engram_graph.evaluation.calibration_plot import cost_curve, diagram, error_curve
 from engram_graph.evaluation.figures import styled, svg
 from engram_graph.evaluation.report.parts import MANY, NONE, Plot, number, percent, short, size, usd
 from engram_graph.evaluation.report.svg import INK, LINE, SERIES, tidy
@@ -153,29 +153,16 @@ def cost_and_error(name: str, found: Sequence[Escalation]) -> Plot:
     caption = "Cost C(θ) and error E(θ) of a threshold"
     if not found:
         return Plot(name, caption, "", empty="No labelled pairs.")
-    thetas = [each.threshold for each in found]
     said = "; ".join(
-        f"θ {e.threshold:.2f}: {usd(e.cost)} USD, wrong {percent(e.lowest)} to "
-        f"{percent(e.highest)} %"
-        for e in found
+        f"θ {each.threshold:.2f}: {usd(each.cost)} USD, wrong {percent(each.lowest)} to "
+        f"{percent(each.highest)} %"
+        for each in found
     )
 
     def draw(figure: Any) -> None:
         cost, error = figure.subplots(2, 1, sharex=True)
-        cost.plot(thetas, [1000 * e.cost for e in found], "o-", color=SERIES[0], label="C(θ)")
-        cost.set_ylabel("USD per 1,000")
-        cost.set_ylim(bottom=0)
-        error.fill_between(
-            thetas,
-            [100 * each.lowest for each in found],
-            [100 * each.highest for each in found],
-            color=SERIES[1],
-            alpha=0.35,
-            linewidth=0,
-        )
-        error.plot(thetas, [100 * e.lowest for e in found], "s-", color=SERIES[1], label="E(θ)")
-        error.set_ylabel("wrong, %")
-        error.set_ylim(bottom=0)
+        cost_curve(cost, found, SERIES[0])
+        error_curve(error, found, SERIES[1])
         error.set_xlabel("θ: answers below it go to the second decider")
         figure.legend(loc="outside lower center", ncols=2, frameon=False)
 
