@@ -6,10 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from engram_graph.cli.eval_audit import audit
 from engram_graph.cli.eval_report import report
 from engram_graph.cli.eval_statistics import calibration, compare
 from engram_graph.cli.eval_study import locomo, longmemeval
 from engram_graph.cli.eval_turns import fit_shortlist, shortlist
+from engram_graph.cli.eval_updates import updates
 from engram_graph.cli.output import one_line
 from engram_graph.cli.run import FAILED, OK, Run, command
 from engram_graph.cli.tool_commands import PANEL
@@ -24,10 +26,12 @@ def register(app: typer.Typer) -> None:
     command(evaluations, "fit-shortlist", scoped=False)(fit_shortlist)
     command(evaluations, "locomo", scoped=False)(locomo)
     command(evaluations, "longmemeval", scoped=False)(longmemeval)
+    command(evaluations, "updates", scoped=False)(updates)
     command(evaluations, "scenarios", scoped=False)(scenarios)
     command(evaluations, "pairs", scoped=False)(pairs)
     command(evaluations, "calibration", scoped=False)(calibration)
     command(evaluations, "compare", scoped=False)(compare)
+    command(evaluations, "audit", scoped=False)(audit)
     command(evaluations, "report", scoped=False)(report)
     app.add_typer(evaluations, name="eval", rich_help_panel=PANEL)
 
