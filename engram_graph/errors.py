@@ -22,6 +22,7 @@ EngramError
 ├── ExtractionError           the extractor gave no usable answer; the message is kept
 ├── AnsweringError            a study's answering or judging model gave no usable answer
 ├── BudgetError               a study may make no more calls: it stops, and can go on later
+├── PeerError                 another memory, run for comparison, failed
 └── EmbeddingError            no vector could be made
     └── EmbedderMismatchError     another model made the stored vectors
 
@@ -209,6 +210,12 @@ class BudgetError(EngramError):
     """
 
     code = "budget"
+
+
+class PeerError(EngramError):
+    """Another memory, run for comparison through its own package, failed."""
+
+    code = "peer"
 
 
 class EmbeddingError(EngramError):

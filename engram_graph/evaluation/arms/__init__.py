@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from engram_graph.errors import InputError
-from engram_graph.evaluation.arms import facts, full_context, turns
+from engram_graph.evaluation.arms import (
+    agent_memory,
+    facts,
+    full_context,
+    graphiti,
+    jevmem,
+    mem0,
+    turns,
+)
 from engram_graph.evaluation.study.records import Arm
 
 OWN: Final[Mapping[str, Callable[[], Arm]]] = {
@@ -25,7 +33,12 @@ OWN: Final[Mapping[str, Callable[[], Arm]]] = {
     "full_context": full_context.full_context,
 }
 """Name → what makes the arm, of those that need no foreign package."""
-PEERS: Final[Mapping[str, Callable[[], Arm]]] = {}
+PEERS: Final[Mapping[str, Callable[[], Arm]]] = {
+    "mem0": mem0.mem0,
+    "jevmem": jevmem.jevmem,
+    "graphiti": graphiti.graphiti,
+    "agent_memory": agent_memory.agent_memory,
+}
 """The same of other memories, through their own packages."""
 ARMS: Final[Mapping[str, Callable[[], Arm]]] = {**OWN, **PEERS}
 """All of them."""

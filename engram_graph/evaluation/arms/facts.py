@@ -35,10 +35,12 @@ class FactArm:
     needs: tuple[str, ...] = ("jev", "llm")
     mode: Mode = "facts"
     flags: Mapping[str, Any] = field(init=False)
+    tell_needs: tuple[str, ...] = field(init=False)
     _sources: dict[str, Sources] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.flags = {"mode": self.mode, **self.settings}
+        self.tell_needs = self.needs
 
     def missing(self) -> str | None:
         """Nothing: it needs no package of its own."""

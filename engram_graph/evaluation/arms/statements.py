@@ -1,9 +1,13 @@
-"""A statement as a memory is told it without a language model: a triple, and the same in words."""
+"""Statements that a memory is given as they are: a triple, and the same in words."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol, runtime_checkable
+
+from engram_graph.evaluation.study.records import Arm, Models
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +33,22 @@ class Statement:
     source_id: str | None = None
     speaker: str | None = None
     negated: bool = False
+
+
+@runtime_checkable
+class Teller(Arm, Protocol):
+    """An arm that takes statements as well; ``read`` then reads what it was told last.
+
+    Attributes:
+        tell_needs: models that are asked about statements.
+    """
+
+    tell_needs: tuple[str, ...]
+
+    async def tell(self, models: Models, namespace: str, statements: Sequence[Statement]) -> None:
+        """Take statements in, in order; what is in ``namespace`` is replaced.
+
+        Raises:
+            EngramError: they cannot be stored.
+        """
+        ...

@@ -41,6 +41,7 @@ class TurnArm:
     limit: int = SHORTLIST
     needs: tuple[str, ...] = ()
     wide: bool = False
+    tell_needs: tuple[str, ...] = ()
     flags: Mapping[str, Any] = field(init=False)
     _stores: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
