@@ -178,13 +178,23 @@ def _dated(
     else:
         yield f"{words!r} stands in none of {', '.join(turns)}"
         return
-    dated = take_date(words, each.said_at[turn])
-    first = (dated.end if end else None) or dated.start
-    if dated.when is None or plain(dated.when) != plain(words) or not first:
+    first = _day(words, each.said_at[turn], end)
+    if first is None:
         return
     last = first + timedelta(days=_days(words) - 1)
     if not first.date() <= gold.date() <= last.date():
         yield f"{words!r} means {first.date()}, not {gold.date()}"
+
+
+def _day(words: str, said_at: datetime, end: bool) -> datetime | None:
+    """The day that the whole phrase means, or the first one; None if it cannot be resolved."""
+    bare = re.sub(r"(?i)^(?:since|on|from|as of) (?:last )?", "", words)
+    for phrase in (words, f"on {bare}", f"in {bare}", bare):
+        dated = take_date(phrase, said_at)
+        day = (dated.end if end else None) or dated.start
+        if day is not None and dated.when is not None and plain(dated.when) == plain(phrase):
+            return day
+    return None
 
 
 def _days(words: str) -> int:

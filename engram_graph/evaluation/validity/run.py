@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from engram_graph.adapters.recording import canonical_hash
+from engram_graph.errors import InputError
+from engram_graph.evaluation.arms import ARMS, OWN
 from engram_graph.evaluation.arms.facts import FactArm
 from engram_graph.evaluation.arms.statements import Statement
 from engram_graph.evaluation.study.blocks import sweep
 from engram_graph.evaluation.study.records import Arm, Line, Models, Read, Talk, Task, Written
-from engram_graph.evaluation.study.result import Label, Result, Row
+from engram_graph.evaluation.study.result import Label, Result, Row, write_result
+from engram_graph.evaluation.study.runner import Outcome, Study, run_study
 from engram_graph.evaluation.validity import scoring
 from engram_graph.evaluation.validity.form import Conversation
 from engram_graph.evaluation.validity.store import compared, summed
@@ -22,10 +25,12 @@ Given = Literal["facts", "turns"]
 KS = (1, 3, 6)
 BUDGETS = (60, 120, 250)
 """Tokens of a memory block."""
-MAIN_K = 3
-"""Where one number is asked for."""
 LONGEST = 20
 """Lines that are looked at for a budget."""
+
+
+RULES: Final = {"preset": "default", "decider": "rules", "escalation": "none", "rerank": "none"}
+"""Settings of the arms that ask no model."""
 
 
 @runtime_checkable
@@ -94,20 +99,65 @@ class Told:
         return await self.arm.read(models, talk, namespace, task)
 
 
-def arms() -> tuple[Arm, ...]:
-    """Ours that ask no model: what they measure is the rules, not a model behind them."""
-    plain = {"preset": "default", "decider": "rules", "escalation": "none", "rerank": "none"}
-    return (
-        FactArm("facts_rules", "Facts, decided by rules without a model.", plain, needs=()),
-        FactArm(
-            "both_rules",
-            "Facts, decided by rules without a model, then turns none of them repeats.",
-            plain,
-            limit=LONGEST,
-            needs=(),
-            mode="both",
-        ),
-    )
+def facts_rules() -> FactArm:
+    """Ours without a model: what it measures is the rules, and no model behind them."""
+    return FactArm("facts_rules", "Facts, decided by rules without a model.", RULES, needs=())
+
+
+def both_rules() -> FactArm:
+    """The same, with the turns behind the facts."""
+    about = "Facts, decided by rules without a model, then turns that none of them repeats."
+    return FactArm("both_rules", about, RULES, limit=LONGEST, needs=(), mode="both")
+
+
+OFFLINE: Final[Mapping[str, Callable[[], Arm]]] = {
+    "turns_cosine": OWN["turns_cosine"],
+    "turns_hybrid": OWN["turns_hybrid"],
+    "facts_rules": facts_rules,
+    "both_rules": both_rules,
+    "full_context": OWN["full_context"],
+}
+"""Arms that need no model but an embedder."""
+
+
+def chosen(names: Iterable[str]) -> tuple[Arm, ...]:
+    """The arms of these names, each once, in the order named.
+
+    Raises:
+        InputError: no name, or one that no arm has.
+    """
+    known = {**OFFLINE, **ARMS}
+    wanted = list(dict.fromkeys(names))
+    unknown = [name for name in wanted if name not in known]
+    if unknown or not wanted:
+        raise InputError(
+            f"no arm is called {unknown[0]!r}" if unknown else "no arm is named",
+            hint="There are " + ", ".join(known),
+            field="arms",
+        )
+    return tuple(known[name]() for name in wanted)
+
+
+async def run_benchmark(
+    study: Study, arms: Sequence[Arm], given: Given, conversations: Sequence[Conversation]
+) -> list[Outcome]:
+    """Run each arm and score it; result files hold the scores.
+
+    Args:
+        study: over ``telling.dataset(conversations, given)``, without answers.
+
+    Raises:
+        EngramError: as ``run_study``.
+    """
+    known = {each.id: each for each in conversations}
+    outcomes = []
+    for outcome in await run_study(study, [Told(arm, given, known) for arm in arms]):
+        if outcome.result is not None:
+            result = scored(outcome.result, known, study.count)
+            write_result(result, study.folder.path)
+            outcome = replace(outcome, result=result)
+        outcomes.append(outcome)
+    return outcomes
 
 
 def scored(result: Result, conversations: Mapping[str, Conversation], count: Counter) -> Result:

@@ -20,22 +20,25 @@ class Verdict:
     Attributes:
         reached: every fact that answers it is stated as holding (of a past moment: stated at all);
             where nothing holds any more, that it is over is said.
-        stale: a value that does not hold is stated as if it did. Of a question about a past moment:
-            a value of another time is stated.
+        stale: a value that does not hold is stated as if it did; None for a question about a past
+            moment, of which other values may well be told with their dates.
         first: reached, and no other value stands above.
         right: reached, and nothing stale; of a past moment: first. None if the block has room for
             fewer lines than facts are asked for: no arm could be right.
     """
 
     reached: bool
-    stale: bool
+    stale: bool | None
     first: bool
     right: bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Shares of questions in [0, 1]; ``questions`` is how many count."""
+    """Shares of questions in [0, 1]; ``questions`` is how many count.
+
+    ``stale`` is of those about the end of a conversation; 0 where there are none.
+    """
 
     questions: int
     right: float
@@ -89,7 +92,7 @@ def verdict(
     first = reached and best <= above
     good = first if past else reached and stale is None
     counts = room is None or room >= len(right)
-    return Verdict(reached, stale is not None, first, good if counts else None)
+    return Verdict(reached, None if past else stale is not None, first, good if counts else None)
 
 
 def _stated(fact: GoldFact, line: Line, past: bool) -> bool:
@@ -115,7 +118,7 @@ def rates(verdicts: Iterable[Verdict]) -> Rates | None:
         len(counted),
         fmean(bool(each.right) for each in counted),
         fmean(each.reached for each in counted),
-        fmean(each.stale for each in counted),
+        fmean([each.stale for each in counted if each.stale is not None] or [0.0]),
         fmean(each.first for each in counted),
     )
 
