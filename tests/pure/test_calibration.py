@@ -10,13 +10,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import brier_score_loss, log_loss
 
+from engram_graph.errors import InputError
+from engram_graph.evaluation import calibration as study
 from engram_graph.rules import calibration
 from engram_graph.rules.calibration import Item, Point
 
 DATA = Path(__file__).parents[1] / "data"
-COST_FIRST, COST_SECOND = 1.64149e-5, 0.00734884
+PAIRS, ESCALATIONS = DATA / "contradiction_pairs.jsonl", DATA / "escalation_labels.jsonl"
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -107,18 +111,85 @@ CURVE = [
 ]
 
 
-@pytest.mark.parametrize("wanted", CURVE)
-def test_the_cost_and_error_of_a_threshold(wanted: tuple[float, ...]) -> None:
-    found: list[Point] = []
-    for row in rows("contradiction_pairs.jsonl"):
-        p = row["recorded"]["jev_v2"]["relation_to_candidate"]
-        chosen = max(p, key=p.__getitem__)
-        found.append((p[chosen], chosen in row["expected"]["accepted"]))
-    made = calibration.escalation(found, wanted[0], COST_FIRST, COST_SECOND)
-    assert [f"{x:.4f}" for x in (made.sent, made.error, made.lowest, made.highest)] == [
-        f"{wanted[place]:.4f}" for place in (1, 2, 4, 5)
+def test_the_cost_and_error_of_a_threshold() -> None:
+    curve = study.report(PAIRS).curve
+    for each, wanted in zip(curve, CURVE, strict=True):
+        assert each.threshold == wanted[0]
+        assert [f"{x:.4f}" for x in (each.sent, each.error, each.lowest, each.highest)] == [
+            f"{wanted[place]:.4f}" for place in (1, 2, 4, 5)
+        ]
+        assert f"{each.cost:.6f}" == f"{wanted[3]:.6f}"
+
+
+@pytest.mark.parametrize(
+    ("place", "answers", "target"),
+    [
+        (0, "jev_v2", "38 jev relation"),
+        (1, "jev_v2", "38 jev temporal"),
+        (0, "weak_v2", "38 weak relation"),
+        (1, "weak_v2", "38 weak temporal"),
+        (2, "jev_v2", "29 escalated"),
+    ],
+)
+def test_the_report_of_the_files_has_these_figures(place: int, answers: str, target: str) -> None:
+    found = study.report(PAIRS, ESCALATIONS, answers).as_dict()["questions"][place]
+    names = ("accuracy", "confidence", "ece", "ece_plain", "brier", "nll")
+    assert [f"{found[name]:.6f}" for name in names] == [
+        f"{value:.6f}" for value in TARGETS[target][1][:6]
     ]
-    assert f"{made.cost:.6f}" == f"{wanted[3]:.6f}"
+    assert found["n"] == len(TARGETS[target][0])
+    for name in ("accuracy", "confidence", "brier", "nll"):
+        low, high = found["intervals"][name]
+        assert low < found[name] < high, name
+    low, high = found["intervals"]["ece"]  # may lie above it: few items a bin add to an ECE
+    assert 0 <= low < high
+    assert found["ece"] < high
+    assert found["accepted"] == (
+        None if place else {"jev_v2": round(34 / 38, 6), "weak_v2": round(16 / 38, 6)}[answers]
+    )
+
+
+def test_the_interval_of_an_accuracy_is_that_of_a_binomial() -> None:
+    """What is drawn with replacement of 38, 31 of them right, is binomial."""
+    low, high = study.report(PAIRS).questions[0].intervals["accuracy"]
+    exact = binom(38, 31 / 38)
+    assert (low, high) == (exact.ppf(0.025) / 38, exact.ppf(0.975) / 38)
+
+
+def test_one_item_has_figures_and_no_interval() -> None:
+    found = study.figures("one", [({"a": 0.8, "b": 0.2}, "a")])
+    assert (found.accuracy, found.confidence, found.intervals) == (1, 0.8, {})
+
+
+@pytest.mark.parametrize(
+    ("pairs", "rows", "said"),
+    [
+        (None, None, "calibration of what"),
+        (None, '{"llm_label": "maybe", "jev_relation_to_candidate": {"new": 1}}', "llm_label"),
+        (None, '{"llm_label": "new", "jev_relation_to_candidate": {}}', "line 1"),
+        (None, '{"llm_label": "new", "jev_relation_to_candidate": {"new": 2}}', "line 1"),
+        ("", None, "empty"),
+    ],
+)
+def test_what_is_no_such_file_is_refused(
+    tmp_path: Path, pairs: str | None, rows: str | None, said: str
+) -> None:
+    given_files = []
+    for name, text in (("pairs.jsonl", pairs), ("rows.jsonl", rows)):
+        if text is not None:
+            (tmp_path / name).write_text(text)
+        given_files.append(None if text is None else tmp_path / name)
+    with pytest.raises(InputError, match=said) as caught:
+        study.report(*given_files)
+    assert caught.value.hint or caught.value.details
+
+
+def test_a_pair_without_probabilities_is_refused(tmp_path: Path) -> None:
+    row = rows("contradiction_pairs.jsonl")[0]
+    row["recorded"]["jev_v2"]["temporal_status"] = {}
+    (tmp_path / "pairs.jsonl").write_text(json.dumps(row))
+    with pytest.raises(InputError, match="e01: no probabilities"):
+        study.report(tmp_path / "pairs.jsonl")
 
 
 # -- by hand --------------------------------------------------------------------------------------
@@ -247,3 +318,27 @@ def test_intervals_are_those_of_scipy(k: int, n: int, confidence: float) -> None
     assert calibration.clopper_pearson_upper(k, n, confidence) == pytest.approx(
         exact.high, abs=1e-9
     )
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), *[st.floats(0.01, 1)] * 4), min_size=2, max_size=20))
+def test_scores_are_those_of_scikit_learn(drawn: list[tuple[Any, ...]]) -> None:
+    items: list[Item] = []
+    for label, *weights in drawn:
+        p = {name: weight / sum(weights) for name, weight in zip("abcd", weights, strict=True)}
+        items.append((p, "abcd"[label]))
+    labels, p = [label for _, label in items], [list(each.values()) for each, _ in items]
+    theirs = brier_score_loss(labels, p, labels=list("abcd"), scale_by_half=False)
+    assert calibration.brier(items) == pytest.approx(theirs)
+    assert calibration.nll(items) == pytest.approx(log_loss(labels, p, labels=list("abcd")))
+
+
+@given(POINTS)
+def test_bins_are_those_of_scikit_learn(drawn: list[Point]) -> None:
+    """Off their bounds, which belong to the bin below there, and to the one above here."""
+    found = [(c, right) for c, right in drawn if abs(10 * c - round(10 * c)) > 1e-6]
+    if not found:
+        return
+    ours = [each for each in calibration.reliability(found) if each.n]
+    share, mean = calibration_curve([r for _, r in found], [c for c, _ in found], n_bins=10)
+    assert [each.accuracy for each in ours] == pytest.approx(list(share))
+    assert [each.confidence for each in ours] == pytest.approx(list(mean))
