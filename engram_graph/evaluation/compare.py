@@ -265,7 +265,7 @@ def _matched(first: Result, second: Result, of_second: int) -> int:
         raise InputError(
             f"{first.arm} has the tokens of {second.arm} ({target:.0f} at k = {of_second}) at "
             f"k = {found}, and was not answered there",
-            hint=f"Run {first.arm} with --k {found}; the same folder goes on.",
+            hint=f"A run with --k {found} --k {of_second} answers both.",
             field="k",
         )
     return found
