@@ -28,12 +28,14 @@ class EmbeddingsServer(LoopbackServer):
     """Answers with hash embeddings three times too long and in reverse order.
 
     ``script`` holds replies to give first. ``requests`` holds (headers, body) of every request,
-    ``paths`` its path and query. ``refuses`` may give a reply to a body instead of vectors.
+    ``paths`` its path and query. ``refuses`` may give a reply to a body instead of vectors;
+    ``usage`` is told with those.
     """
 
     def __init__(self, dimension: int = 48) -> None:
         self.embedder = HashEmbedder(dimension)
         self.script: list[Reply] = []
+        self.usage: dict[str, int] = {}
         self.requests: list[tuple[dict[str, str], dict[str, Any]]] = []
         self.paths: list[str] = []
         self.refuses: Callable[[dict[str, Any]], Reply | None] = lambda _: None
@@ -62,4 +64,4 @@ class EmbeddingsServer(LoopbackServer):
             }
             for index, text in enumerate(body["input"])
         ]
-        return {"object": "list", "model": body["model"], "data": rows[::-1], "usage": {}}
+        return {"object": "list", "model": body["model"], "data": rows[::-1], "usage": self.usage}
