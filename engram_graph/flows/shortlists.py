@@ -107,6 +107,7 @@ async def facts(runtime: Runtime, query: Query, limit: int) -> FactList:
             "text": {each: r.text for each, r in by_id.items() if r.text is not None},
         },
         _kept(runtime, EQUAL),
+        {each: (row.fact.valid_from, row.fact.text) for each, row in by_id.items()},
     )
     if query.named:
         found = {each: row.fact for each, row in by_id.items()}

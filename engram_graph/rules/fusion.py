@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 from engram_graph.models.results import Scores
 
@@ -25,13 +26,17 @@ PARTS = (*EQUAL, "date")
 Parts = Mapping[str, Mapping[str, float]]
 
 
-def fuse(parts: Parts, weights: Mapping[str, float] = EQUAL) -> list[tuple[str, Scores]]:
-    """All ids found by a part that counts, best first; ties by id.
+def fuse(
+    parts: Parts, weights: Mapping[str, float] = EQUAL, ties: Mapping[str, Any] | None = None
+) -> list[tuple[str, Scores]]:
+    """All ids found by a part that counts, best first; ties by ``ties``, then by id.
 
     Args:
         parts: ``vector`` (cosine) and ``text`` (BM25), each id → score. Any may be
             missing or empty; NaN counts as not found.
         weights: part → weight, 0 switches it off; only their proportions matter.
+        ties: id → what equal scores are put in order by. Ids may be random: where the same memory
+            is built twice, they are no order.
 
     Returns:
         (id, scores); ``fused`` lies in (0, 1]. Parts that are switched off still show up in
@@ -46,7 +51,7 @@ def fuse(parts: Parts, weights: Mapping[str, float] = EQUAL) -> list[tuple[str, 
     if any(not math.isfinite(weight) or weight < 0 for weight in weights.values()):
         raise ValueError("weights are finite and not negative")
     sums = weighted(parts, weights)
-    order = sorted(sums, key=lambda each: (-sums[each], each))
+    order = sorted(sums, key=lambda each: (-sums[each], ties[each] if ties else each, each))
     return [
         (
             each,
@@ -103,7 +108,7 @@ def dated(
         fused = min(plain + gain, 1.0)
         changed = {"fused": fused, "parts": {**scores.parts, "date": fused - plain}}
         found.append((scores.fused, each, scores.model_copy(update=changed)))
-    found.sort(key=lambda row: (-row[2].fused, -row[0], row[1]))
+    found.sort(key=lambda row: (-row[2].fused, -row[0]))  # ties stay in the order given
     return [(each, scores) for _, each, scores in found]
 
 
