@@ -105,6 +105,7 @@ class Ledger:
         self._offline = offline
         self._stopped: tuple[str, str] | None = None
         self.spent_run = spent(path)
+        _drop_cut_row(path)
         self.spent_study = self.spent_run.copy()
         for other in _others(study, path):
             _merge(self.spent_study, spent(other))
@@ -122,7 +123,7 @@ class Ledger:
                 "It was recorded with other texts, options, versions or models, or not at all; "
                 "without a budget of 0 it is made.",
             )
-        self._check_caps()
+        self._check_caps(self._payee(asked))
 
     def after(self, asked: Asked, call: Recorded, tokens: Tokens | None) -> None:
         """Count a call.
@@ -160,7 +161,7 @@ class Ledger:
                 "Set the prices: ENGRAM_LLM_USD_PER_MILLION_INPUT, …_OUTPUT and "
                 f"ENGRAM_EMBEDDING_USD_PER_MILLION. {_AGAIN}",
             )
-        self._check_caps()
+        self._check_caps(payee)
 
     def check(self) -> None:
         """Raise again what stopped the run, if something did.
@@ -194,16 +195,18 @@ class Ledger:
                 }
             )
 
-    def _check_caps(self) -> None:
+    def _check_caps(self, payee: str | None) -> None:
+        """Stop where what ``payee``, or all together, got is over a cap."""
         for what, caps, spend in (
             ("run", self._caps.run, self.spent_run),
             ("study", self._caps.study, self.spent_study),
         ):
-            for name, cap in caps.items():
+            for name in caps.keys() & {payee, TOTAL} if payee else ():
+                cap = caps[name]
                 used = math.fsum(spend.values()) if name == TOTAL else spend[name]
                 if used > cap or used == cap == 0:
                     self._stop(
-                        f"this {what} spent ${used:.4f} of {name}, over its cap of ${cap:g}",
+                        f"this {what} spent ${used:.4f} ({name}), its cap of ${cap:g} is reached",
                         f"Raise the cap to go on. {_AGAIN}",
                     )
 
@@ -254,6 +257,13 @@ def spent(path: Path) -> Spend:
                     f"{path.name}, line {number}: no row of a ledger", field="ledger"
                 ) from None
     return found
+
+
+def _drop_cut_row(path: Path) -> None:
+    """Take away a last row that a killed run left unfinished, so that the next is not lost too."""
+    raw = path.read_bytes() if path.exists() else b""
+    if raw and not raw.endswith(b"\n"):
+        path.write_bytes(raw[: raw.rfind(b"\n") + 1])
 
 
 def _others(study: Path | None, own: Path) -> list[Path]:
