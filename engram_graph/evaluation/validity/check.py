@@ -225,8 +225,8 @@ def _forms(each: Conversation, fact: GoldFact) -> Iterator[str]:
     over = plain(each.turns[fact.ended_in].text) if fact.ended_in else ""
     if fact.end_forms and not holds_form(over, fact.end_forms):
         yield "no end form stands in ended_in"
-    if fact.ended_by == "said" and not fact.end_forms:
-        yield "what is said to be over needs end_forms"
+    if fact.ended_by in ("said", "done") and not fact.end_forms:
+        yield "what is said to be over, or done, needs end_forms"
 
 
 def _overlaps(each: Conversation) -> Iterator[str]:

@@ -77,7 +77,7 @@ def compared(conversation: Conversation, facts: Sequence[Fact]) -> StoreScore:
         for fact in facts
         if not fact.negated and fact.temporal_status is not TemporalStatus.HYPOTHETICAL
     ]
-    end = max(conversation.end, *(gold.valid_from for gold in conversation.facts))
+    end = conversation.end + NEAR  # what is told in the last session holds by then
     kept = [fact for fact in values if fact.valid_until is None or fact.valid_until > end]
     holding = [gold for gold in conversation.facts if gold.holds(end)]
     moments = {(gold.triple[:2], _middle(gold, end)) for gold in conversation.facts}
@@ -117,7 +117,7 @@ def _values_match(
         fact
         for fact in facts
         if (fact.subject_key, fact.predicate) == (subject, relation)
-        and fact.valid_from <= moment + NEAR
+        and fact.valid_from <= moment
         and (fact.valid_until is None or moment < fact.valid_until)
     ]
     gold = [g for g in conversation.facts if g.triple[:2] == about and g.holds(moment)]
