@@ -17,7 +17,7 @@ from engram_graph.adapters.llm_meter import Meter
 from engram_graph.adapters.recorder_chat import ANSWER, JUDGE, RecordingChat, Said
 from engram_graph.adapters.recording import Asked, Recording
 from engram_graph.embedders import embedder_kind, make_embedder
-from engram_graph.errors import ConfigurationError
+from engram_graph.errors import BudgetError, ConfigurationError
 from engram_graph.evaluation.study import ledger
 from engram_graph.evaluation.study.ledger import TOTAL, Caps, Ledger
 from engram_graph.evaluation.study.records import Tally
@@ -190,15 +190,17 @@ class StudyModels:
 
         Raises:
             AnsweringError: no completion came. BudgetError: none may be asked for.
+            ConfigurationError: it is not recorded, and there is no key.
         """
-        said = await self._answering.complete(
+        said = await self._complete(
+            self._answering,
             Prompt(
                 system=answering.SYSTEM,
                 user=answering.material(question, lines),
                 name=answering.SCHEMA_NAME,
                 schema=answering.answer_schema(),
                 plain=answering.PLAIN_FORM,
-            )
+            ),
         )
         text = find_json(said.text, _field("answer"), _OPENING)
         # A model that keeps to no form has still answered.
@@ -212,15 +214,17 @@ class StudyModels:
 
         Raises:
             AnsweringError: no completion came. BudgetError: none may be asked for.
+            ConfigurationError: it is not recorded, and there is no key.
         """
-        said = await self._judging.complete(
+        said = await self._complete(
+            self._judging,
             Prompt(
                 system=judging.system(abstention),
                 user=judging.material(question, gold, answer),
                 name=judging.SCHEMA_NAME,
                 schema=judging.answer_schema(),
                 plain=judging.PLAIN_FORM,
-            )
+            ),
         )
         return Judged(_label(said), said.cost_usd, said.latency_ms)
 
@@ -249,6 +253,14 @@ class StudyModels:
                 await self._local.aclose()
         finally:
             await self._recording.aclose()
+
+    async def _complete(self, chat: RecordingChat, prompt: Prompt) -> Said:
+        try:
+            return await chat.complete(prompt)
+        except BudgetError:
+            self.check()  # a cap, or a replay
+            self.settings.openai_key()  # else there was no key to ask with: it says so
+            raise
 
     def _chat(self, kind: str, model: str | None) -> RecordingChat:
         settings = self.settings
