@@ -263,8 +263,9 @@ def _estimate(
     run: Run, dataset: Dataset, arms: Sequence[Arm], ks: Sequence[int], count: Callable[[str], int]
 ) -> int:
     from engram_graph.evaluation.study.expected import expected
+    from engram_graph.evaluation.study.runner import ks_of
 
-    found = [expected(dataset, arm.name, ks or arm.ks, count) for arm in arms]
+    found = [expected(dataset, arm.name, ks_of(arm, ks), count) for arm in arms]
     if run.json:
         run.out.data([asdict(each) | {"total": each.total} for each in found])
         return OK

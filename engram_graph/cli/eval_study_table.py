@@ -47,6 +47,7 @@ def shown(
     out: Output, outcomes: Sequence[Outcome], timings: Timings, labels: Labels | None
 ) -> None:
     """The table, and what did not run."""
+    from engram_graph.evaluation.arms.full_context import WHOLE
     from engram_graph.evaluation.study.metrics import summary
 
     done = [each for each in outcomes if each.result]
@@ -67,7 +68,7 @@ def shown(
             (
                 [
                     one_line(row["arm"]),
-                    row["k"],
+                    "all" if row["k"] >= WHOLE else row["k"],
                     row["questions"],
                     _percent(row["accuracy"]),
                     *(_percent(row["by_category"].get(name)) for name in categories),

@@ -42,6 +42,18 @@ def test_order_is_by_score_then_id(
     assert keys == sorted(keys)
 
 
+@given(PARTS, WEIGHTS, st.permutations("abcdefgh"))
+def test_equal_scores_are_in_the_order_that_is_given(
+    parts: dict[str, dict[str, float]], weights: dict[str, float], given_order: list[str]
+) -> None:
+    ties = {each: (place // 2,) for place, each in enumerate(given_order)}
+    made = fuse(parts, weights, ties)
+    keys = [(-scores.fused, ties[each], each) for each, scores in made]
+    assert keys == sorted(keys)
+    later = dated(made, {each: 1.0 for each, _ in made}, {})
+    assert [each for each, _ in later] == [each for each, _ in made]
+
+
 @given(PARTS, WEIGHTS, st.randoms(use_true_random=False))
 def test_arrival_order_plays_no_role(
     parts: dict[str, dict[str, float]], weights: dict[str, float], chance: random.Random

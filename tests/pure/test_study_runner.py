@@ -17,7 +17,7 @@ from engram_graph.errors import (
 )
 from engram_graph.evaluation.study.folder import Folder
 from engram_graph.evaluation.study.result import read_result
-from engram_graph.evaluation.study.runner import asked_for, run_arm, run_study
+from engram_graph.evaluation.study.runner import asked_for, ks_of, run_arm, run_study
 
 pytestmark = pytest.mark.anyio
 RESULT = "locomo.fake.result.json"
@@ -119,6 +119,12 @@ async def test_other_ks_are_answered_without_reading_again(tmp_path: Path) -> No
     assert done.result.ks == (2, 50)
     assert len(done.result.at(50)[0].lines) == 3  # all there are
     assert {row.tokens for row in done.result.at(50)} == {4}
+
+
+def test_an_arm_that_gives_all_it_has_has_one_size() -> None:
+    assert ks_of(FakeArm(ks=(3, 1), limit=3), ()) == (1, 3)
+    assert ks_of(FakeArm(ks=(3, 1), limit=3), (20, 6, 6)) == (6, 20)
+    assert ks_of(FakeArm(ks=(1000,), limit=1000), (20, 6)) == (1000,)
 
 
 async def test_nothing_is_answered_if_nothing_is_to_be(tmp_path: Path) -> None:

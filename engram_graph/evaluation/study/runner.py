@@ -228,7 +228,7 @@ def _tokens_at(talks: Sequence[Talk], parts: Sequence[ReadPart]) -> tuple[float,
 async def _answered(work: _Work, talk: Talk, part: ReadPart) -> tuple[Row, ...]:
     """A conversation's rows, answered unless the study asks for none, or as they were kept."""
     study, arm = work.study, work.arm
-    ks = tuple(sorted(set(study.ks or arm.ks)))
+    ks = ks_of(arm, study.ks)
     rows = _rows(study, talk, part, ks)
     if not study.answers:
         return rows
@@ -355,6 +355,12 @@ def _timed(study: Study, arm: Arm, talk: Talk, stage: str, count: int) -> Iterat
         study.folder.timed(
             arm=arm.name, conversation=talk.id, stage=stage, count=count, wall_s=took
         )
+
+
+def ks_of(arm: Arm, asked: Sequence[int]) -> tuple[int, ...]:
+    """The sizes at which an arm is answered, ascending; its own if none are asked for."""
+    whole = tuple(arm.ks) == (arm.limit,)  # it gives all it has, or nothing that means anything
+    return tuple(sorted(set(arm.ks if whole or not asked else asked)))
 
 
 def asked_for(study: Study, **more: object) -> Mapping[str, object]:
