@@ -24,7 +24,7 @@ def calibration(
     run: Run,
     file: Annotated[
         str | None,
-        typer.Argument(metavar="[PAIRS.jsonl]", help="Labelled pairs, one JSON object a line."),
+        typer.Argument(metavar="PAIRS.jsonl", help="Labelled pairs, one JSON object a line."),
     ] = None,
     escalations: Annotated[
         str | None,

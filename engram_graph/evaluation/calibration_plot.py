@@ -40,7 +40,7 @@ def study_picture(found: Report) -> str:
     def reliability(each: Figures) -> Draw:
         def draw(axes: Any) -> None:
             diagram(axes, each.bins)
-            axes.set_title(f"{each.question}\n{each.n} items, ECE {each.ece:.3f}", fontsize=9)
+            axes.set_title(f"{each.question}\n{each.n} items, ECE {each.ece_plain:.3f}", fontsize=9)
 
         return draw
 
