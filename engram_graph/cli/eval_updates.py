@@ -18,7 +18,7 @@ from engram_graph.cli.eval_study import (
     RecordingFile,
     study_models,
 )
-from engram_graph.cli.output import one_line
+from engram_graph.cli.output import counted, one_line
 from engram_graph.cli.run import FAILED, OK, Run
 from engram_graph.errors import InputError
 
@@ -123,8 +123,8 @@ def _checked(run: Run, conversations: Sequence[Conversation]) -> int:
     else:
         run.out.lines(one_line(each) for each in wrong)
         run.out.line(
-            f"{len(conversations)} conversations, {seen.sentences} sentences, "
-            f"{seen.distinct:.1%} of them said once; {len(wrong)} mistakes"
+            f"{counted(len(conversations), 'conversation')}, {seen.sentences} sentences, "
+            f"{seen.distinct:.1%} of them said once; {counted(len(wrong), 'mistake')}"
         )
     return FAILED if wrong else OK
 
