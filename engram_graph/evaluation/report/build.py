@@ -74,7 +74,12 @@ def write(made: Report, folder: Path) -> list[Path]:
 
 
 def _what(known: Sequence[Group], results: Sequence[Result]) -> Section:
-    return Section("what", "What was run", (), (tables.what_ran(known), tables.arms(results)))
+    return Section(
+        "what",
+        "What was run",
+        (),
+        (tables.what_ran(known), tables.arms(results), tables.models(results)),
+    )
 
 
 def _of(group: Group, number: int, baseline: Side, labels: Labels | None) -> Iterator[Section]:

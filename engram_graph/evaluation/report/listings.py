@@ -8,6 +8,7 @@ from engram_graph.evaluation.report.parts import NONE, Table, number, short, siz
 from engram_graph.evaluation.report.tables import Group, arms_at
 from engram_graph.evaluation.study import metrics
 from engram_graph.evaluation.study.labels import Labels
+from engram_graph.evaluation.study.result import Row
 from engram_graph.evaluation.validity import table as validity
 
 SHOWN = 40
@@ -152,12 +153,7 @@ def divided(group: Group) -> Table:
         there = [rows.get(task) for _, rows in first]
         labels = {each.label for each in there if each is not None and each.label}
         if len(labels) > 1 and row.scored and not row.abstention:
-            said = [
-                NONE
-                if each is None or each.label is None
-                else f"{'right' if each.label == 'CORRECT' else 'wrong'}: {short(each.answer or NONE, 80)}"
-                for each in there
-            ]
+            said = map(_answered, there)
             found.append((short(row.question), short(row.gold, 80), row.category, *said))
     names = (f"{result.arm}, k {size(result.ks[0])}" for result, _ in first)
     return Table(
@@ -183,6 +179,13 @@ def trouble(group: Group) -> Table:
         tuple((*key, number(count)) for key, count in sorted(counts.items())),
         empty="Nothing fell back, nothing failed.",
     )
+
+
+def _answered(row: Row | None) -> str:
+    if row is None or row.label is None:
+        return NONE
+    said = f": {short(row.answer, 80)}" if row.answer else ""
+    return ("right" if row.label == "CORRECT" else "wrong") + said
 
 
 def _first(count: int) -> str:

@@ -112,6 +112,8 @@ def size(k: int) -> str:
 
 def chance(p: float) -> str:
     """A p-value."""
+    if p < 1e-30:
+        return "<1e-30"
     return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
 
 

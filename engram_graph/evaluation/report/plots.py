@@ -114,7 +114,9 @@ def latency(group: Group, name: str) -> Plot:
     """Recorded waits for models while reading."""
     bars = []
     for result in group.results:
-        found = metrics.latency(row.read_ms for row in result.rows)
+        found = (
+            metrics.latency(row.read_ms for row in result.at(result.ks[0])) if result.ks else None
+        )
         if found is not None:
             bars.append((result.arm, found))
     caption = "Latency of reading"
@@ -200,7 +202,9 @@ def _curves(
         axes = figure.subplots()
         for place, (arm, dots) in enumerate(curves.items()):
             _curve(axes, place, arm, sorted(dots, key=lambda dot: dot.x))
-        if spread:
+        if not spread:
+            axes.xaxis.get_major_locator().set_params(integer=True)
+        else:
             _scale(axes.xaxis, [dot.x for dots in curves.values() for dot in dots])
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])

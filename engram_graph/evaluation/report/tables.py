@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -100,23 +100,29 @@ def what_ran(all_groups: Sequence[Group]) -> Table:
 
 
 def arms(results: Sequence[Result]) -> Table:
-    """What each arm does, with its switches, models and prompts."""
+    """What each arm does, with its switches."""
+    rows = {(each.arm, each.about, _told(each.flags)): None for each in results}
+    return Table(
+        "Arms",
+        ("arm", "what it does", "switches"),
+        tuple(tuple(short(cell, 400) for cell in row) for row in rows),
+    )
 
-    def told(pairs: dict[str, object]) -> str:
-        return ", ".join(f"{name} {value}" for name, value in sorted(pairs.items())) or NONE
 
-    seen: dict[tuple[str, ...], None] = {}
+def models(results: Sequence[Result]) -> Table:
+    """Who was asked, by which prompts; arms that have both in common share a row."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
     for each in results:
-        row = (
-            each.arm,
-            each.about,
-            told(dict(each.flags)),
-            told(dict(each.models)),
-            told(dict(each.prompts)),
-        )
-        seen[tuple(short(cell, 400) for cell in row)] = None
-    head = ("arm", "what it does", "switches", "models", "prompt versions")
-    return Table("Arms", head, tuple(seen))
+        found.setdefault((_told(each.models), _told(each.prompts)), {})[each.arm] = None
+    return Table(
+        "Models",
+        ("arms", "models", "prompt versions"),
+        tuple(
+            tuple(short(cell, 400) for cell in (", ".join(names), *key))
+            for key, names in found.items()
+        ),
+        note="Those that were at hand; an arm asks the ones it needs.",
+    )
 
 
 def accuracy(group: Group) -> Table:
@@ -279,6 +285,10 @@ def kept_share(rows: Iterable[Row]) -> float | None:
         if row.kept is not None and row.evidence
     ]
     return fmean(shares) if shares else None
+
+
+def _told(pairs: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sorted(pairs.items())) or NONE
 
 
 def mean_tokens(rows: Sequence[Row]) -> float:
