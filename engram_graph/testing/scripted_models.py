@@ -19,6 +19,7 @@ from pydantic import SecretStr
 from engram_graph.adapters.embed_hash import HashEmbedder
 from engram_graph.rules.tokens import estimate_tokens
 from engram_graph.settings import Settings
+from engram_graph.testing import scripted_peers
 from engram_graph.testing import scripted_replies as replies
 from engram_graph.testing.fake_llm import asked, items
 from engram_graph.testing.loopback import LoopbackServer
@@ -33,7 +34,7 @@ class ScriptedModels(LoopbackServer):
     It extracts what the pattern extractor finds and one simple fact for each other first-person
     sentence; decides as the rules decider would, less surely; ranks and answers by shared words;
     judges by the words of the right answer. Token counts are estimates of the texts. A chat
-    request that is none of this package's gets ``{}``.
+    request that is none of this package's gets what ``scripted_peers`` says.
 
     Attributes:
         requests: how many came, by purpose (``facts``, ``systemone``, ``embeddings``, …).
@@ -156,18 +157,19 @@ def _answered(state: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str
     if not choice:
         return {"type": "noul", "noul": hundredths["true"] / 100}
     chosen = max(hundredths, key=lambda option: hundredths[option])
+    even = 1 / len(hundredths)  # what each has where nothing is known
     return {
         "type": "choice",
         "choice": chosen,
         "probabilities": {option: count / 100 for option, count in hundredths.items()},
-        "confidence": hundredths[chosen] / 100,
+        "confidence": round((hundredths[chosen] / 100 - even) / (1 - even), 2),
     }
 
 
 def _written(purpose: str, body: dict[str, Any]) -> str:
     """What the chat model writes."""
     if purpose not in ("facts", "decisions", "ranking", "answer", "verdict"):
-        return "{}"
+        return scripted_peers.reply(body)
     system, user = (message["content"] for message in body["messages"][:2])
     if purpose == "facts":
         return replies.extraction(user)
