@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from engram_graph.evaluation.validity.form import GoldFact
+from engram_graph.intake import sentence
 
 _SPACES = re.compile(r"\s+")
 _QUOTES = str.maketrans("’‘“”–—", "''\"\"--")
@@ -35,12 +36,15 @@ def ends(fact: GoldFact, text: str, ended: bool = False) -> bool:
         ended: the arm marks the line as no longer true.
     """
     line = plain(text)
-    over = (over_sentence(fact), *fact.end_forms)
+    over = (over_sentence(fact), sentence(*fact.triple, True), *fact.end_forms)
     return holds_form(line, over) or (ended and holds_form(line, fact.forms))
 
 
 def over_sentence(fact: GoldFact) -> str:
-    """That a fact no longer holds, in words: what an arm is told, and always an end form."""
+    """That a fact no longer holds, in words: what an arm is told, and always an end form.
+
+    So is ``intake.sentence`` of the denied fact, for memories that keep triples alone.
+    """
     return f"{fact.subject} no longer {fact.predicate.replace('_', ' ')} {fact.object}"
 
 

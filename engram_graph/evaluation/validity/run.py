@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal
 
 from engram_graph.adapters.recording import canonical_hash
 from engram_graph.errors import InputError
 from engram_graph.evaluation.arms import ARMS, OWN
 from engram_graph.evaluation.arms.facts import FactArm
-from engram_graph.evaluation.arms.statements import Statement
+from engram_graph.evaluation.arms.statements import Teller
 from engram_graph.evaluation.study.blocks import sweep
 from engram_graph.evaluation.study.records import Arm, Line, Models, Read, Talk, Task, Written
 from engram_graph.evaluation.study.result import Label, Result, Row, write_result
@@ -31,15 +31,6 @@ LONGEST = 20
 
 RULES: Final = {"preset": "default", "decider": "rules", "escalation": "none", "rerank": "none"}
 """Settings of the arms that ask no model."""
-
-
-@runtime_checkable
-class Teller(Protocol):
-    """An arm that can be told statements."""
-
-    async def tell(self, models: Models, namespace: str, statements: Sequence[Statement]) -> None:
-        """Store them in order; what is in ``namespace`` is replaced."""
-        ...
 
 
 @dataclass(slots=True)
@@ -65,6 +56,8 @@ class Told:
         arm = self.arm
         self.name, self.about = arm.name, arm.about
         self.limit, self.needs = min(arm.limit, LONGEST), arm.needs
+        if self.given == "facts" and isinstance(arm, Teller):
+            self.needs = arm.tell_needs
         given = "facts" if self._tells else "turns"
         self.flags = {**arm.flags, "given": given}
         if self._tells:
