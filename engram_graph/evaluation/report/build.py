@@ -17,6 +17,10 @@ from engram_graph.evaluation.study.result import Result
 
 HTML, MARKDOWN = "report.html", "report.md"
 TITLE = "Memory study"
+_BY_RULE = (
+    "No model answered or judged: a block of memory lines is right or wrong by rule, and accuracy "
+    "is the share of right blocks."
+)
 
 
 def report(
@@ -91,7 +95,7 @@ def _of(group: Group, number: int, baseline: Side, labels: Labels | None) -> Ite
     yield Section(
         name("results"),
         group.name,
-        (),
+        (_BY_RULE,) if any(each.scores for each in group.results) else (),
         (
             *listings.benchmark(group),
             tables.accuracy(group),

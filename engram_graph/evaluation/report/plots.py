@@ -99,12 +99,14 @@ def against_cost(group: Group, name: str) -> Plot:
     for result, k, rows in arms_at(group):
         total = metrics.costs(rows, result.conversations).total
         _add(curves, result.arm, total, metrics.accuracy(rows), k)
+    if not any(dot.x for dots in curves.values() for dot in dots):
+        curves = {}  # nothing cost anything
     return _curves(
         name,
         "Accuracy against cost",
         curves,
         ("USD per question, writing included", "accuracy, %"),
-        empty="Nothing was judged, or no cost is known.",
+        empty="Nothing was judged, or nothing is known to have cost anything.",
         spread=True,
         x_text=usd,
     )
