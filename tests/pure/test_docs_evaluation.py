@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engram_graph.evaluation.arms import ARMS
+from engram_graph.evaluation.arms import ARMS, OWN
 from engram_graph.evaluation.study import expected
 from engram_graph.evaluation.study.datasets import Dataset
 from engram_graph.evaluation.study.records import Talk, Task
 from engram_graph.formats.locomo import Turn
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 TURNS, QUESTIONS, WHOLE_TOKENS = 3122, 987, 23_631
 
 
@@ -55,6 +57,9 @@ def test_the_one_command_costs_what_is_said() -> None:
     assert len(arms) == 6 + 2  # two more of them are compared
     total = sum(float(shown[name][-1]) for name in dict.fromkeys(arms))
     assert f"about {total:.0f} USD" in TEXT
+    assert f"about {total:.0f} USD" in README
+    every = sum(float(shown[name][-1]) for name in OWN)
+    assert f"{every:.0f} for all" in README
 
 
 def test_every_arm_is_told() -> None:

@@ -132,6 +132,21 @@ def test_closes_and_stale_answers_by_labels() -> None:
     assert cells(listings.stores(made), "one")["closes"] == "belief 2"
 
 
+def test_scores_by_rule() -> None:
+    kinds = {"change": {"right": 0.25}, "trap": {"right": 0.75}}
+    at = {"overall": 0.5, "interval": [0.4, 0.6], "kinds": kinds}
+    at["all"] = {"reached": 0.9, "stale": 0.1, "first": 0.6}
+    scores = {"k": {"3": at}, "tokens": {"60": at}}
+    by_kind, by_size, stores = listings.benchmark(group(result("one", rows("+"), scores=scores)))
+    assert (by_kind.head[3:], by_kind.rows) == (
+        (">change", ">trap"),
+        (("one", "50.0", "40–60", "25.0", "75.0"),),
+    )
+    assert by_size.rows == (("one", "50.0", "50.0", "90.0", "10.0", "60.0"),)
+    assert (stores.rows, stores.empty) == ((), "No arm keeps facts.")
+    assert listings.benchmark(group(result("one", rows("+")))) == []
+
+
 def test_questions_that_divide_the_arms() -> None:
     found = listings.divided(group(result("one", rows("++-")), result("two", rows("+--"))))
     [row] = found.rows
