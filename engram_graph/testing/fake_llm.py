@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from engram_graph.testing.loopback import LoopbackServer
+from engram_graph.adapters.loopback import LoopbackServer
 
 NO_FACTS = '{"facts": []}'
 

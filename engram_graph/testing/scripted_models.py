@@ -17,12 +17,12 @@ from typing import Any, Final
 from pydantic import SecretStr
 
 from engram_graph.adapters.embed_hash import HashEmbedder
+from engram_graph.adapters.loopback import LoopbackServer
 from engram_graph.rules.tokens import estimate_tokens
 from engram_graph.settings import Settings
 from engram_graph.testing import scripted_peers
 from engram_graph.testing import scripted_replies as replies
 from engram_graph.testing.fake_llm import asked, items
-from engram_graph.testing.loopback import LoopbackServer
 
 NAME: Final = "scripted"
 _HTTP_NOT_FOUND = 404
@@ -153,7 +153,10 @@ def _answered(state: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str
     """One answer in the decision API's form: two decimals, the likeliest option chosen."""
     choice = question["type"] == "choice"
     options = tuple(question["criteria"]) if choice else ()
-    hundredths = replies.decided(state, question["instructions"], options)
+    try:
+        hundredths = replies.decided(state, question["instructions"], options)
+    except ValueError:  # another memory's question
+        hundredths = scripted_peers.decided(options or ("true", "false"))
     if not choice:
         return {"type": "noul", "noul": hundredths["true"] / 100}
     chosen = max(hundredths, key=lambda option: hundredths[option])

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from engram_graph.adapters.embed_hash import HashEmbedder
-from engram_graph.testing.loopback import LoopbackServer
+from engram_graph.adapters.loopback import LoopbackServer
 
 
 @dataclass

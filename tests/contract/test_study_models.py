@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+import httpx
 import pytest
 
 from engram_graph.errors import BudgetError, ConfigurationError, EngramError
@@ -202,15 +203,50 @@ def test_what_cannot_be_asked_is_told(llm: FakeLLM, tmp_path: Path) -> None:
     using(settings(None), tmp_path / "c", unasked)
 
 
-def test_a_replay_lends_no_endpoint(llm: FakeLLM, tmp_path: Path) -> None:
-    async def lent(models: StudyModels) -> Any:
-        return models.endpoint()
+def test_what_a_peer_asks_is_recorded_counted_and_capped(llm: FakeLLM, tmp_path: Path) -> None:
+    llm.answers = lambda body: f"to {body['messages'][0]['content']}"
 
-    assert using(settings(llm), tmp_path, lent) == {
-        "base_url": llm.url, "api_key": "sk-secret", "model": "tiny",
-    }  # fmt: skip
-    with pytest.raises(BudgetError):
-        using(settings(llm), tmp_path, lent, budget_usd=0)
+    def ask(lent: Any, text: str) -> tuple[int, Any]:
+        body = {"model": lent["model"], "messages": [{"role": "user", "content": text}]}
+        key = {"Authorization": f"Bearer {lent['api_key']}"}
+        reply = httpx.post(f"{lent['base_url']}/chat/completions", json=body, headers=key)
+        told = reply.json()
+        return reply.status_code, told if "error" in told else told["choices"][0]["message"]
+
+    async def peer(models: StudyModels) -> Any:
+        with models.stage("write", "mem0"), models.tally() as counted:
+            lent = models.endpoint()
+            assert "sk-secret" not in str(lent)
+            replies = [await asyncio.to_thread(ask, lent, text) for text in ("a", "b", "a")]
+        return replies, counted
+
+    first = using(settings(llm), tmp_path, peer)
+    assert [reply[1]["content"] for reply in first[0]] == ["to a", "to b", "to a"]
+    assert first[1].cost_usd == {"peer": pytest.approx(0.006)}
+    assert [sent["authorization"] for sent in llm.headers] == ["Bearer sk-secret"] * 2
+    again = using(settings(None), tmp_path, peer, budget_usd=0)
+    assert again == first
+    assert len(llm.requests) == 2
+    rows = [json.loads(row) for row in (tmp_path / "ledger.jsonl").read_text().splitlines()]
+    assert {(row["stage"], row["system"]) for row in rows} == {("write", "mem0")}
+    assert [row["cached"] for row in rows if row["row"] == "usage"] == [False] * 2 + [True] * 4
+
+    async def capped(models: StudyModels) -> Any:
+        lent = models.endpoint()
+        texts = ("a", "c", "d")
+        replies = [await asyncio.to_thread(ask, lent, text) for text in texts]
+        with pytest.raises(BudgetError):
+            models.check()
+        return [status for status, _ in replies]
+
+    assert using(settings(llm), tmp_path / "new", capped, budget_usd=0.003) == [200, 402, 402]
+    assert using(settings(llm), tmp_path, capped, budget_usd=0) == [200, 402, 402]
+    llm.answers = lambda _: Reply(status=503, body='{"error": {"message": "busy"}}')
+
+    async def busy(models: StudyModels) -> Any:
+        return (await asyncio.to_thread(ask, models.endpoint(), "e"))[0]
+
+    assert using(settings(llm), tmp_path, busy) == 503
 
 
 def test_models_and_prompts_are_named(llm: FakeLLM, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from engram_graph.adapters.json_reply import find_json
 from engram_graph.adapters.llm_meter import Meter
 from engram_graph.adapters.recorder_chat import ANSWER, JUDGE, RecordingChat, Said
 from engram_graph.adapters.recording import Asked, Recording
+from engram_graph.adapters.recording_proxy import KEY, RecordingProxy
 from engram_graph.embedders import embedder_kind, make_embedder
 from engram_graph.errors import BudgetError, ConfigurationError
 from engram_graph.evaluation.study import ledger
@@ -68,6 +69,7 @@ class StudyModels:
             which whatever is not recorded is an error and no key is needed.
         caps: by provider, of this run and of the study. study: see ``Ledger``.
         answer_model, judge_model: None for ``settings.llm_model``.
+        database: the settings of a client with the server it is to use; asked for each client.
 
     Raises:
         ConfigurationError: the recording cannot be used, a budget or cap is no number.
@@ -84,6 +86,7 @@ class StudyModels:
         study: Path | None = None,
         answer_model: str | None = None,
         judge_model: str | None = None,
+        database: Callable[[Settings], Settings] | None = None,
     ) -> None:
         caps = caps or Caps()
         self.offline = budget_usd == 0
@@ -108,7 +111,9 @@ class StudyModels:
         self._recording.watcher = self.ledger
         self._answering = self._chat(ANSWER, answer_model)
         self._judging = self._chat(JUDGE, judge_model)
+        self._database = database
         self._local: Embedder | None = None
+        self._proxy: RecordingProxy | None = None
         self._named: dict[str, str] | None = None
 
     async def __aenter__(self) -> Self:
@@ -127,6 +132,8 @@ class StudyModels:
         """
         parts = {n: changes.pop(n) for n in [*changes] if _is_part(n, changes[n])}
         settings = self._changed(changes)
+        if self._database is not None:
+            settings = self._database(settings)
         if "embedder" not in parts and embedder_kind(settings) == "local":
             parts["embedder"] = self._kept(settings)
         try:
@@ -154,18 +161,24 @@ class StudyModels:
         return None
 
     def endpoint(self) -> Mapping[str, Any]:
-        """See ``records.Models``. A peer's own calls are not recorded: a replay refuses them.
+        """See ``records.Models``: a proxy on this machine, open until the models are closed.
+
+        What is asked counts in the tallies and the stage of the latest ``endpoint``.
 
         Raises:
-            BudgetError: this is a replay. ConfigurationError: no key.
+            ConfigurationError: no key, and this is no replay.
         """
-        if self.offline:
-            self.ledger.before(Asked("peer", "llm", self.settings.llm_model, None))
-        return {
-            "base_url": self.settings.openai_base_url,
-            "api_key": self.settings.openai_key(),
-            "model": self.settings.llm_model,
-        }
+        settings = self.settings
+        if self._proxy is None:
+            self._proxy = RecordingProxy(
+                self._recording,
+                base_url=settings.openai_base_url,
+                api_key=KEY if self.offline else settings.openai_key(),
+                usd_per_million_input=settings.llm_usd_per_million_input,
+                usd_per_million_output=settings.llm_usd_per_million_output,
+            ).__enter__()
+        self._proxy.counts_here()
+        return {"base_url": self._proxy.url, "api_key": KEY, "model": settings.llm_model}
 
     def tally(self) -> AbstractContextManager[Tally]:
         """See ``records.Models``."""
@@ -247,6 +260,9 @@ class StudyModels:
     async def aclose(self) -> None:
         """Close the models and the recording."""
         try:
+            if self._proxy is not None:
+                self._proxy.__exit__(None, None, None)
+                self._proxy = None
             await self._answering.aclose()
             await self._judging.aclose()
             if self._local is not None:

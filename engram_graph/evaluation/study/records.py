@@ -150,7 +150,10 @@ class Models(Protocol):
         ...
 
     def endpoint(self) -> Mapping[str, Any]:
-        """For peers with clients of their own: ``base_url``, ``api_key``, ``model`` of the LLM."""
+        """For peers with clients of their own: ``base_url``, ``api_key``, ``model`` of the LLM.
+
+        What they ask there is recorded and counted (part ``peer``) in the tallies open now.
+        """
         ...
 
 

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server on this machine's loopback interface, for fakes to answer through."""
+"""A server of JSON on this machine's loopback interface: fakes and proxies answer through it."""
 
 from __future__ import annotations
 
