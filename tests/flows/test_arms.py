@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,18 +11,16 @@ import pytest
 
 from engram_graph.errors import InputError
 from engram_graph.evaluation.arms import ARMS, OWN, chosen
-from engram_graph.evaluation.arms.facts import FactArm
-from engram_graph.evaluation.arms.statements import Statement
-from engram_graph.evaluation.arms.turns import TurnArm
+from engram_graph.evaluation.arms.statements import Statement, Teller
 from engram_graph.evaluation.shortlist import namespace_of
-from engram_graph.evaluation.study.records import Arm, Read, Talk, Tally, Task, Written
+from engram_graph.evaluation.study.records import Arm, Read, Talk, Task, Written
 from engram_graph.formats.locomo import Turn
-from engram_graph.memory import AsyncMemory
 from engram_graph.models.facts import Draft, Message
 from engram_graph.settings import Settings
 from engram_graph.testing import fake_llm
 from engram_graph.testing.fake_llm import FakeLLM
 from engram_graph.testing.scripted import ScriptedDecider
+from tests.flows.arm_fakes import FakeModels
 from tests.flows.flow_fakes import draft
 
 pytestmark = pytest.mark.anyio
@@ -52,37 +49,6 @@ SCRIPT = {
 QUESTION = "Where does Maya live now?"
 
 
-@dataclass
-class FakeModels:
-    """A scripted decider in Jev's place, a scripted language model, and hashed embeddings."""
-
-    settings: Settings
-    decider: ScriptedDecider
-    llm: FakeLLM
-
-    @asynccontextmanager
-    async def memory(self, namespace: str, **changes: Any) -> AsyncIterator[AsyncMemory]:
-        parts: dict[str, Any] = {"extractor": changes.pop("extractor", Extractor())}
-        if changes.get("decider") == "jev":
-            parts["decider"] = self.decider
-            changes |= {"decider": "rules", "escalation": "none"}
-        given = {name: getattr(self.settings, name) for name in self.settings.model_fields_set}
-        llm = {"openai_base_url": self.llm.url}
-        settings = Settings.load(**given | llm | changes)
-        async with AsyncMemory(namespace, settings=settings, **parts) as memory:
-            yield memory
-
-    @contextmanager
-    def tally(self) -> Iterator[Tally]:
-        yield Tally({"decisions": 0.5, "embeddings": 0.25}, latency_ms=7.0, calls=2)
-
-    def missing(self, *needs: str) -> str | None:
-        return None
-
-    def endpoint(self) -> Mapping[str, Any]:
-        return {"base_url": self.llm.url, "api_key": "none", "model": "scripted"}
-
-
 class Extractor:
     """Knows what each turn states."""
 
@@ -103,10 +69,15 @@ def answers(body: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def models(settings: Settings) -> Iterator[FakeModels]:
-    with FakeLLM() as llm:
-        llm.answers = answers
-        yield FakeModels(settings, ScriptedDecider(SCRIPT), llm)
+def llm() -> Iterator[FakeLLM]:
+    with FakeLLM() as one:
+        one.answers = answers
+        yield one
+
+
+@pytest.fixture
+def models(settings: Settings, llm: FakeLLM) -> FakeModels:
+    return FakeModels(settings, ScriptedDecider(SCRIPT), Extractor(), llm.url)
 
 
 @pytest.fixture
@@ -137,7 +108,7 @@ def sources(read: Read) -> list[str | None]:
 def test_every_arm_of_the_study_is_there() -> None:
     names = (
         "turns_cosine turns_hybrid turns_jev turns_hybrid_jev turns_llm turns_jev_wide facts_v1 "
-        "facts_v2 facts_v3 facts both facts_llm full_context"
+        "facts_v2 facts_v3 facts both facts_llm full_context mem0 jevmem graphiti agent_memory"
     )
     assert list(ARMS) == names.split()
     made = chosen(ARMS)
@@ -170,7 +141,7 @@ def test_presets_and_parts_are_among_the_flags() -> None:
 
 
 async def test_arms_of_turns_share_one_store_and_differ_in_their_order(
-    models: FakeModels, talk: Talk
+    models: FakeModels, llm: FakeLLM, talk: Talk
 ) -> None:
     reads: dict[str, Read] = {}
     for name in (name for name in OWN if name.startswith("turns")):
@@ -198,7 +169,7 @@ async def test_arms_of_turns_share_one_store_and_differ_in_their_order(
         assert sources(reads[name])[4:] == rest
     assert sources(reads["turns_llm"])[:2] == ["c:4", "c:0"]
     assert reads["turns_llm"].shortlist == cosine.shortlist
-    assert models.llm.requests
+    assert llm.requests
     assert sources(reads["turns_jev_wide"])[0] == "c:4"
 
 
@@ -280,7 +251,7 @@ async def test_a_turn_that_cannot_be_written_is_named(models: FakeModels, talk: 
 
 @pytest.mark.parametrize("name", ["facts", "turns_hybrid"])
 async def test_statements_are_told_without_a_language_model(
-    name: str, models: FakeModels, talk: Talk
+    name: str, models: FakeModels, llm: FakeLLM, talk: Talk
 ) -> None:
     statements = [
         Statement("Maya", "lives_in", city, f"Maya lives in {city}.", when, source_id=source_id)
@@ -290,10 +261,10 @@ async def test_statements_are_told_without_a_language_model(
         )
     ]
     (arm,) = chosen([name])
-    assert isinstance(arm, FactArm | TurnArm)
+    assert isinstance(arm, Teller)
     namespace = f"{talk.id}:told"
     await arm.tell(models, namespace, statements)
     read = await arm.read(models, talk, namespace, talk.tasks[0])
     ended = {line.source_id: line.ended for line in read.lines}
     assert ended == {"s:1": False, "s:0": name == "facts"}
-    assert models.llm.requests == []
+    assert llm.requests == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from engram_graph.evaluation.arms import peers
@@ -17,7 +18,7 @@ from engram_graph.evaluation.study.records import Line, Models, Read, Talk, Task
 from engram_graph.models.facts import Vector
 
 _PACKAGE = peers.Package("neo4j_agent_memory", "neo4j-agent-memory", database=True)
-_SOURCE, _TEXT = "source_id", "text"
+_SOURCE, _FROM, _UNTIL = "source_id", "from", "until"
 
 
 @dataclass(slots=True)
@@ -52,29 +53,37 @@ class AgentMemory:
         """Add the statements as facts; no model is asked."""
         async with _memory(models, namespace, new=True) as memory:
             for each in statements:
+                begin = each.valid_from or each.said_at
                 await memory.long_term.add_fact(
                     each.subject,
-                    each.predicate,
+                    ("not " if each.negated else "") + each.predicate.replace("_", " "),
                     each.object,
-                    valid_from=each.valid_from or each.said_at,
+                    valid_from=begin,
                     valid_until=each.valid_until,
-                    metadata={_SOURCE: each.source_id, _TEXT: each.text},
+                    metadata={
+                        _SOURCE: each.source_id,
+                        _FROM: begin.isoformat(),
+                        _UNTIL: each.valid_until.isoformat() if each.valid_until else None,
+                    },
                 )
 
     async def read(self, models: Models, talk: Talk, namespace: str, task: Task) -> Read:
         """The facts, then the messages that its searches give, with its own thresholds."""
         async with _memory(models, namespace) as memory:
-            facts = await memory.long_term.search_facts(task.text, limit=self.limit)
-            said = await memory.short_term.search_messages(task.text, limit=self.limit)
+            with models.tally() as asked:
+                facts = await memory.long_term.search_facts(task.text, limit=self.limit)
+                said = await memory.short_term.search_messages(task.text, limit=self.limit)
         lines = [_fact_line(fact) for fact in facts]
         lines += [Line(peers.dated(None, m.content), m.metadata.get(_SOURCE)) for m in said]
-        shortlist = tuple(dict.fromkeys(line.source_id for line in lines if line.source_id))
-        return Read(tuple(lines[: self.limit]), shortlist)
+        return peers.given(lines, asked, self.limit)
 
 
 def _fact_line(fact: Any) -> Line:
-    said = fact.metadata.get(_TEXT) or f"{fact.subject} {fact.predicate} {fact.object}"
-    text, ended = peers.until(peers.dated(fact.valid_from, said), fact.valid_until)
+    # Its own valid_from and valid_until cannot be used: 0.8 reads back the moment of reading.
+    told = {name: fact.metadata.get(name) for name in (_FROM, _UNTIL)}
+    begin, end = (datetime.fromisoformat(each) if each else None for each in told.values())
+    text = peers.dated(begin, f"{fact.subject} {fact.predicate} {fact.object}")
+    text, ended = peers.until(text, end)
     return Line(text, fact.metadata.get(_SOURCE), ended)
 
 

@@ -80,9 +80,9 @@ class Graphiti:
         """The edges its search gives, best first; those it invalidated say so."""
         group = peers.short_name(namespace)
         async with self._memory(models, namespace) as memory:
-            found = await memory.search(task.text, group_ids=[group], num_results=self.limit)
-        lines = tuple(self._line(edge) for edge in found)
-        return Read(lines, tuple(dict.fromkeys(x.source_id for x in lines if x.source_id)))
+            with models.tally() as asked:
+                found = await memory.search(task.text, group_ids=[group], num_results=self.limit)
+        return peers.given([self._line(edge) for edge in found], asked, self.limit)
 
     def _line(self, edge: Any) -> Line:
         text = peers.dated(edge.valid_at or edge.created_at, edge.fact)

@@ -111,9 +111,12 @@ class _Memory:
         from jevmem.consolidate import Consolidator
 
         config = Config(status_block=_ANY_TURN)
+        model, base_url = settings.typesafe_default_model or jev.MODEL, settings.typesafe_base_url
+        if base_url is not None:
+            base_url = jev.endpoint(base_url, model)[0].removesuffix("/v1/systemone")
         decider = JevDecider(
-            model=settings.typesafe_default_model or jev.MODEL,
-            base_url=settings.typesafe_base_url,
+            model=model,
+            base_url=base_url,
             api_key=settings.typesafe_api_key.get_secret_value() or None,
         )
         self.store = Store(":memory:", embedding)

@@ -1,4 +1,8 @@
-"""mem0, through its own package: facts by a language model, in a vector store on this machine."""
+"""mem0, through its own package: facts by a language model, in a vector store on this machine.
+
+Its extras ``nlp`` and ``extras`` are used if they are installed; without them it searches by
+vectors alone.
+"""
 
 from __future__ import annotations
 

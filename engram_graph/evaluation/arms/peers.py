@@ -20,7 +20,7 @@ from typing import Final
 
 from engram_graph import clock
 from engram_graph.errors import EngramError, PeerError
-from engram_graph.evaluation.study.records import Models
+from engram_graph.evaluation.study.records import Line, Models, Read, Tally
 from engram_graph.models.facts import Vector
 from engram_graph.ports import Embedder
 from engram_graph.rules.render import day, one_line
@@ -159,6 +159,17 @@ async def own_server() -> ServerInfo:
 def dated(moment: datetime | None, text: str) -> str:
     """A line of memory that says when."""
     return one_line(f"[{day(moment)}] {text}" if moment is not None else text)
+
+
+def given(lines: Sequence[Line], asked: Tally, most: int) -> Read:
+    """What a peer's search gave, which asked for a vector of the question and for nothing else."""
+    shortlist = dict.fromkeys(line.source_id for line in lines if line.source_id)
+    return Read(
+        tuple(lines[:most]),
+        tuple(shortlist),
+        cost_usd=asked.usd,
+        latency_ms=asked.latency_ms,
+    )
 
 
 def until(text: str, end: datetime | None) -> tuple[str, bool]:
