@@ -93,6 +93,22 @@ def test_only_new_calls_are_spent_and_a_tally_counts_all(calls: list[Any]) -> No
     assert counted.usd == known
 
 
+@given(st.lists(st.floats(0, 1, allow_nan=False), max_size=9), st.randoms())
+def test_a_tally_is_the_same_in_any_order(costs: list[float], chance: Any) -> None:
+    shuffled = costs.copy()
+    chance.shuffle(shuffled)
+    sums = []
+    with tempfile.TemporaryDirectory() as name:
+        one = ledger(Path(name))
+        for order in (costs, shuffled):
+            with tally() as counted, tally() as inner:
+                for usd in order:
+                    call(one, usd)
+            assert inner == counted
+            sums.append(counted)
+    assert sums[0] == sums[1]  # to the last bit: a replay writes the same bytes
+
+
 @given(CALLS, st.floats(0, 5, allow_nan=False))
 def test_a_run_stops_at_the_charge_that_crosses_its_cap(calls: list[Any], cap: float) -> None:
     priced = [each for each in calls if each[1] is not None]

@@ -68,7 +68,8 @@ class _Stage:
 
 
 _stage: ContextVar[_Stage | None] = ContextVar("engram_graph.study.stage", default=None)
-_tallies: ContextVar[tuple[Tally, ...]] = ContextVar("engram_graph.study.tallies", default=())
+_Heard = list[tuple[str, Recorded]]  # purpose and call
+_heard: ContextVar[tuple[_Heard, ...]] = ContextVar("engram_graph.study.heard", default=())
 
 
 class Ledger:
@@ -148,8 +149,8 @@ class Ledger:
             "cached": cached,
         }
         self._write(row)
-        for tally in _tallies.get():
-            _add(tally, asked.kind, call)
+        for heard in _heard.get():
+            heard.append((asked.kind, call))
         if cached or payee is None:
             return
         for spend in (self.spent_run, self.spent_study, *_spend_here()):
@@ -224,13 +225,21 @@ class Ledger:
 
 @contextmanager
 def tally() -> Iterator[Tally]:
-    """What is asked within the block, by any client of the study."""
-    one = Tally()
-    before = _tallies.set((*_tallies.get(), one))
+    """What is asked within the block, by any client of the study; added up when it is left.
+
+    Exactly, so that it does not matter which of several calls at a time came first.
+    """
+    one, heard = Tally(), _Heard()
+    before = _heard.set((*_heard.get(), heard))
     try:
         yield one
     finally:
-        _tallies.reset(before)
+        _heard.reset(before)
+        one.calls = len(heard)
+        one.latency_ms = math.fsum(call.latency_ms for _, call in heard)
+        for kind in sorted({kind for kind, _ in heard}):
+            costs = [call.cost_usd for each, call in heard if each == kind]
+            one.cost_usd[_PARTS.get(kind, kind)] = total_cost(costs)
 
 
 def spent(path: Path) -> Spend:
@@ -271,13 +280,6 @@ def _others(study: Path | None, own: Path) -> list[Path]:
         return []
     found = sorted(study.rglob(FILE)) if study.is_dir() else [study]
     return [each for each in found if each.resolve() != own.resolve()]
-
-
-def _add(one: Tally, kind: str, call: Recorded) -> None:
-    part = _PARTS.get(kind, kind)
-    one.cost_usd[part] = total_cost((one.cost_usd.get(part, 0.0), call.cost_usd))
-    one.latency_ms += call.latency_ms
-    one.calls += 1
 
 
 def _of_stage() -> dict[str, str]:
