@@ -58,7 +58,9 @@ def study(tmp_path: Path) -> Path:
     write_result(result("one", [*rows("++-+", **said), *rows("++++", k=20, **said)]), folder)
     write_result(result("two", rows("+--+", **said), conversations=stores, about=HOSTILE), folder)
     bare = {"read_usd": None, "answer_usd": None, "read_ms": 0.0, "shortlisted": None, "kept": None}
-    write_result(result("three", rows("....", **bare), tokens_at=(), models={}), folder)
+    write_result(
+        result("three", rows("....", **bare), tokens_at=(), models={"answer": "scripted"}), folder
+    )
     return folder
 
 
@@ -98,7 +100,13 @@ def test_one_page_and_markdown_the_same_each_time(
     assert policy is not None
     assert policy.startswith("default-src 'none'; script-src 'none'; style-src 'sha256-")
     assert HOSTILE in page.text
-    for expected in ("Paired with two", "0.134002", "0.154856", "not judged"):
+    for expected in (
+        "Paired with two",
+        "0.134002",
+        "0.154856",
+        "not judged",
+        "Models were scripted",
+    ):
         assert expected in page.text
 
     written = (first / "report.md").read_text(encoding="utf-8")

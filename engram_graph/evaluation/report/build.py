@@ -17,6 +17,7 @@ from engram_graph.evaluation.study.result import Result
 
 HTML, MARKDOWN = "report.html", "report.md"
 TITLE = "Memory study"
+_SCRIPTED = "scripted"
 _BY_RULE = (
     "No model answered or judged: a block of memory lines is right or wrong by rule, and accuracy "
     "is the share of right blocks."
@@ -50,6 +51,11 @@ def report(
         "Made from result files alone. Costs are nominal and latencies are those recorded with "
         "each call to a model, so a replay gives this very report.",
     ]
+    if any(name.endswith(_SCRIPTED) for each in results for name in each.models.values()):
+        lead.append(
+            "Models were scripted: what they said shows that all of it works, and nothing about "
+            "quality, costs or waits."
+        )
     sections = [
         _what(known, results),
         *(each for n, g in enumerate(known, 1) for each in _of(g, n, side, labels)),

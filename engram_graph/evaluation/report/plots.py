@@ -17,7 +17,7 @@ from engram_graph.evaluation.study import metrics
 from engram_graph.rules.calibration import Escalation, wilson
 
 _SIZE = (4.9, 3.7)  # inches
-_MARKERS = "osD^vPX*"
+_MARKERS = "osD^vPX*<"  # one more than colours: no two arms look alike
 _SPREAD = 8  # largest by smallest from which an axis is logarithmic
 _STYLE = {
     **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK),
@@ -55,7 +55,7 @@ def recall_at_k(group: Group, name: str) -> Plot:
     return _curves(
         name,
         "Recall at k",
-        curves,
+        _ordered(group, curves),
         ("k: lines in the block", "evidence in it, %"),
         empty="No arm tells which turns its lines come from.",
         top=100,
@@ -72,7 +72,7 @@ def tokens_at_k(group: Group, name: str) -> Plot:
     return _curves(
         name,
         "Tokens T(k)",
-        curves,
+        _ordered(group, curves),
         ("k: lines in the block", "tokens of the block, mean"),
         empty="No arm's tokens were measured.",
     )
@@ -86,7 +86,7 @@ def against_tokens(group: Group, name: str) -> Plot:
     return _curves(
         name,
         "Accuracy against tokens",
-        curves,
+        _ordered(group, curves),
         ("tokens of the block, mean", "accuracy, %"),
         empty="Nothing was judged.",
         spread=True,
@@ -100,11 +100,11 @@ def against_cost(group: Group, name: str) -> Plot:
         total = metrics.costs(rows, result.conversations).total
         _add(curves, result.arm, total, metrics.accuracy(rows), k)
     if not any(dot.x for dots in curves.values() for dot in dots):
-        curves = {}  # nothing cost anything
+        curves.clear()  # nothing cost anything
     return _curves(
         name,
         "Accuracy against cost",
-        curves,
+        _ordered(group, curves),
         ("USD per question, writing included", "accuracy, %"),
         empty="Nothing was judged, or nothing is known to have cost anything.",
         spread=True,
@@ -180,6 +180,11 @@ def _add(curves: Curves, arm: str, x: float | None, share: metrics.Share, k: int
     curves.setdefault(arm, []).append(Dot(x, 100 * share.rate, 100 * low, 100 * high, size(k)))
 
 
+def _ordered(group: Group, curves: Curves) -> Curves:
+    """With an empty one for each arm that has none, so that an arm looks the same everywhere."""
+    return {each.arm: curves.get(each.arm, []) for each in group.results}
+
+
 def _curves(
     name: str,
     caption: str,
@@ -192,22 +197,24 @@ def _curves(
     x_text: Callable[[float], str] = number,
 ) -> Plot:
     """spread: x may be logarithmic. x_text: of an x in words."""
-    if not curves:
+    known = {arm: dots for arm, dots in curves.items() if dots}
+    if not known:
         return Plot(name, caption, "", empty=empty)
     said = f"{labels[1]} by {labels[0]}. " + "; ".join(
         f"{short(arm)}: "
         + ", ".join(f"{number(dot.y, 1)} at {x_text(dot.x)}" for dot in _some(dots))
-        for arm, dots in curves.items()
+        for arm, dots in known.items()
     )
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for place, (arm, dots) in enumerate(curves.items()):
-            _curve(axes, place, arm, sorted(dots, key=lambda dot: dot.x))
+            if dots:
+                _curve(axes, place, arm, sorted(dots, key=lambda dot: dot.x))
         if not spread:
             axes.xaxis.get_major_locator().set_params(integer=True)
         else:
-            _scale(axes.xaxis, [dot.x for dots in curves.values() for dot in dots])
+            _scale(axes.xaxis, [dot.x for dots in known.values() for dot in dots])
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
         if top is not None:

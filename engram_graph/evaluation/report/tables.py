@@ -265,7 +265,7 @@ def evidence(group: Group) -> Table:
             )
         )
     return Table(
-        "Evidence",
+        "Evidence found",
         (
             *("arm", ">k", ">questions with evidence", ">all in the shortlist", ">any in it"),
             *(">lost to the cut", ">recall at k"),
