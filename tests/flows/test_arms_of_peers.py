@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from engram_graph import clock
 from engram_graph.adapters.patterns import PatternExtractor
+from engram_graph.adapters.recording import Recording
 from engram_graph.errors import PeerError
 from engram_graph.evaluation.arms import PEERS, chosen, peers
 from engram_graph.evaluation.arms.statements import Statement, Teller
@@ -74,6 +76,18 @@ async def test_what_a_peer_raises_is_told_as_its_own_failure() -> None:
             raise KeyError("memory")
 
 
+async def test_jevmem_cannot_be_replayed(
+    models: FakeModels, namespace: str, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "recording.sqlite")
+    await Recording(path).aclose()
+    replay = {"recording": path, "recording_budget_usd": 0.0}
+    models.settings = models.settings.model_copy(update=replay)
+    (arm,) = chosen(["jevmem"])
+    with pytest.raises(PeerError, match="not recorded"):
+        await arm.write(models, Talk("c", (), ()), namespace)
+
+
 class StubMem0:
     """mem0's asynchronous client, as far as the arm calls it: keeps what it is given."""
 
@@ -125,7 +139,8 @@ async def test_mem0_is_given_dated_turns_and_gives_dated_lines(
     with pytest.raises(PeerError, match="nothing was written"):
         await arm.read(models, talk, namespace, task)
     written = await arm.write(models, talk, namespace)
-    assert (written.turns, written.facts, written.cost_usd) == (1, 1, {"peer": None})
+    assert (written.turns, written.facts, written.latency_ms) == (1, 1, (7.0,))
+    assert written.cost_usd == {"decisions": 0.5, "embeddings": 0.25}  # as the tally says
     assert StubMem0.made["llm"]["config"]["openai_base_url"] == "http://llm/v1"
     assert StubMem0.made["vector_store"]["config"]["embedding_model_dims"] == 384
     read = await arm.read(models, talk, namespace, task)

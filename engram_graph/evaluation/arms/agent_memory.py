@@ -14,7 +14,7 @@ from typing import Any
 
 from engram_graph.evaluation.arms import peers
 from engram_graph.evaluation.arms.statements import Statement
-from engram_graph.evaluation.study.records import Line, Models, Read, Talk, Task, Written
+from engram_graph.evaluation.study.records import Line, Models, Read, Talk, Tally, Task, Written
 from engram_graph.models.facts import Vector
 
 _PACKAGE = peers.Package("neo4j_agent_memory", "neo4j-agent-memory", database=True)
@@ -39,15 +39,17 @@ class AgentMemory:
 
     async def write(self, models: Models, talk: Talk, namespace: str) -> Written:
         """A message for each turn, one after the other."""
+        asked: list[Tally] = []
         async with _memory(models, namespace, llm=models.endpoint(), new=True) as memory:
             for turn in talk.turns:
-                await memory.short_term.add_message(
-                    talk.id,
-                    turn.role,
-                    peers.dated(turn.said_at, f"{turn.speaker}: {turn.text}"),
-                    metadata={_SOURCE: turn.source_id},
-                )
-        return Written(turns=len(talk.turns), cost_usd={"peer": None})
+                with peers.counted(models, asked):
+                    await memory.short_term.add_message(
+                        talk.id,
+                        turn.role,
+                        peers.dated(turn.said_at, f"{turn.speaker}: {turn.text}"),
+                        metadata={_SOURCE: turn.source_id},
+                    )
+        return peers.written(len(talk.turns), 0, asked)
 
     async def tell(self, models: Models, namespace: str, statements: Sequence[Statement]) -> None:
         """Add the statements as facts; no model is asked."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from engram_graph import clock
-from engram_graph.evaluation.study.records import Line, Models, Read, Task
+from engram_graph.evaluation.study.records import Line, Models, Read, Tally, Task
 from engram_graph.models.decisions import total_cost
 from engram_graph.models.results import FactHit, Mode, Recall, TurnHit
 from engram_graph.rules.turns import WEIGHTS
@@ -87,6 +87,12 @@ async def search(
         latency_ms=embedded.latency_ms + recall.latency_ms,
         degraded=recall.degraded,
     )
+
+
+def costs(asked: Sequence[Tally]) -> dict[str, float | None]:
+    """What several blocks cost together, by part; None where it is unknown of one."""
+    parts = sorted({part for tally in asked for part in tally.cost_usd})
+    return {part: total_cost(tally.cost_usd.get(part, 0.0) for tally in asked) for part in parts}
 
 
 def _of_fact(hit: FactHit, sources: Sources, now: datetime) -> Line:

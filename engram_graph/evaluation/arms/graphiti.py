@@ -9,7 +9,7 @@ from typing import Any
 
 from engram_graph.evaluation.arms import peers
 from engram_graph.evaluation.arms.statements import Statement
-from engram_graph.evaluation.study.records import Line, Models, Read, Talk, Task, Written
+from engram_graph.evaluation.study.records import Line, Models, Read, Talk, Tally, Task, Written
 from engram_graph.models.facts import Vector
 
 _PACKAGE = peers.Package("graphiti_core", "graphiti-core", database=True)
@@ -35,20 +35,20 @@ class Graphiti:
     async def write(self, models: Models, talk: Talk, namespace: str) -> Written:
         """An episode for each turn, one after the other."""
         facts = set[str]()
+        asked: list[Tally] = []
         async with self._memory(models, namespace, new=True) as memory:
             for turn in talk.turns:
-                done = await memory.add_episode(
-                    name=turn.source_id,
-                    episode_body=f"{turn.speaker}: {turn.text}",
-                    source_description="conversation",
-                    reference_time=turn.said_at,
-                    group_id=peers.short_name(namespace),
-                )
+                with peers.counted(models, asked):
+                    done = await memory.add_episode(
+                        name=turn.source_id,
+                        episode_body=f"{turn.speaker}: {turn.text}",
+                        source_description="conversation",
+                        reference_time=turn.said_at,
+                        group_id=peers.short_name(namespace),
+                    )
                 self._sources[done.episode.uuid] = turn.source_id
                 facts |= {edge.uuid for edge in done.edges}
-        return Written(
-            turns=len(talk.turns), facts=len(facts), active=len(facts), cost_usd={"peer": None}
-        )
+        return peers.written(len(talk.turns), len(facts), asked)
 
     async def tell(self, models: Models, namespace: str, statements: Sequence[Statement]) -> None:
         """Add the statements as triplets; its language model still says what they end."""

@@ -1,4 +1,7 @@
-"""Jev-Mem, through the package jevmem: notes that Jev screens, joins and looks through."""
+"""Jev-Mem, through the package jevmem: notes that Jev screens, joins and looks through.
+
+It asks Jev by a client of its own, so that nothing is recorded and costs are unknown.
+"""
 
 from __future__ import annotations
 
@@ -92,6 +95,8 @@ class JevMem:
         self, models: Models, namespace: str, *, new: bool = False
     ) -> AsyncIterator[_Memory]:
         async with peers.ours(models, namespace) as (settings, vectors), peers.at_work(self.name):
+            if settings.replays:
+                raise PeerError("what jevmem asks Jev is not recorded, so it cannot be replayed")
             if new:
                 await vectors.dimension()  # before a thread asks for it
                 embedding = _Embedding(vectors.waiting())

@@ -1,7 +1,8 @@
 """mem0, through its own package: facts by a language model, in a vector store on this machine.
 
-Its extras ``nlp`` and ``extras`` are used if they are installed; without them it searches by
-vectors alone.
+Its prompts name the day on which they are asked, so a recording replays on that day alone. Its
+extras ``nlp`` and ``extras`` are used if they are installed; without them it searches by vectors
+alone.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 from engram_graph.errors import PeerError
 from engram_graph.evaluation.arms import peers
 from engram_graph.evaluation.arms.statements import Statement
-from engram_graph.evaluation.study.records import Line, Models, Read, Talk, Task, Written
+from engram_graph.evaluation.study.records import Line, Models, Read, Talk, Tally, Task, Written
 from engram_graph.models.facts import Vector
 
 _PACKAGE = peers.Package("mem0", "mem0ai")
@@ -41,17 +42,18 @@ class Mem0:
 
     async def write(self, models: Models, talk: Talk, namespace: str) -> Written:
         """Add the turns, one after the other."""
+        asked: list[Tally] = []
         async with self._memory(models, namespace, new=models.endpoint()) as memory:
             for turn in talk.turns:
                 said = peers.dated(turn.said_at, f"{turn.speaker}: {turn.text}")
-                await memory.add(
-                    [{"role": turn.role, "content": said}],
-                    user_id=namespace,
-                    metadata={_SAID: turn.said_at.isoformat(), _SOURCE: turn.source_id},
-                )
+                with peers.counted(models, asked):
+                    await memory.add(
+                        [{"role": turn.role, "content": said}],
+                        user_id=namespace,
+                        metadata={_SAID: turn.said_at.isoformat(), _SOURCE: turn.source_id},
+                    )
             kept = await memory.get_all(filters={"user_id": namespace}, top_k=100_000)
-        facts = len(kept["results"])
-        return Written(turns=len(talk.turns), facts=facts, active=facts, cost_usd={"peer": None})
+        return peers.written(len(talk.turns), len(kept["results"]), asked)
 
     async def tell(self, models: Models, namespace: str, statements: Sequence[Statement]) -> None:
         """Add the statements as they are, without its language model."""

@@ -9,8 +9,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -20,7 +20,8 @@ from typing import Final
 
 from engram_graph import clock
 from engram_graph.errors import EngramError, PeerError
-from engram_graph.evaluation.study.records import Line, Models, Read, Tally
+from engram_graph.evaluation.arms.common import costs
+from engram_graph.evaluation.study.records import Line, Models, Read, Tally, Written
 from engram_graph.models.facts import Vector
 from engram_graph.ports import Embedder
 from engram_graph.rules.render import day, one_line
@@ -159,6 +160,30 @@ async def own_server() -> ServerInfo:
 def dated(moment: datetime | None, text: str) -> str:
     """A line of memory that says when."""
     return one_line(f"[{day(moment)}] {text}" if moment is not None else text)
+
+
+@contextmanager
+def counted(models: Models, asked: list[Tally]) -> Iterator[None]:
+    """What a peer asks its language model within is added to ``asked``."""
+    with models.tally() as tally:
+        models.endpoint()  # from here on, what is asked there counts here
+        yield
+    asked.append(tally)
+
+
+def written(turns: int, facts: int, asked: Sequence[Tally]) -> Written:
+    """What a peer has written.
+
+    Args:
+        asked: for each turn.
+    """
+    return Written(
+        turns=turns,
+        facts=facts,
+        active=facts,
+        cost_usd=costs(asked),
+        latency_ms=tuple(tally.latency_ms for tally in asked),
+    )
 
 
 def given(lines: Sequence[Line], asked: Tally, most: int) -> Read:

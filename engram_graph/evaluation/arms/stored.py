@@ -14,10 +14,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from engram_graph.evaluation.arms.common import costs
 from engram_graph.evaluation.study.records import Tally, Written
 from engram_graph.formats.export import read_header, read_records
 from engram_graph.memory import AsyncMemory
-from engram_graph.models.decisions import Decision, RequestLog, total_cost
+from engram_graph.models.decisions import Decision, RequestLog
 from engram_graph.models.export import (
     DecisionRecord,
     FactRecord,
@@ -73,7 +74,6 @@ def written(
         asked: for each turn. failed: turns that could not be written, with the reason.
     """
     facts = found.facts.values()
-    parts = sorted({part for tally in asked for part in tally.cost_usd})
     return Written(
         turns=turns,
         facts=len(facts),
@@ -84,9 +84,7 @@ def written(
         counters=_counters(found),
         closes=tuple(_closes(found)),
         beliefs=tuple(_beliefs(found)),
-        cost_usd={
-            part: total_cost(tally.cost_usd.get(part, 0.0) for tally in asked) for part in parts
-        },
+        cost_usd=costs(asked),
         latency_ms=tuple(tally.latency_ms for tally in asked),
         failed=tuple(failed),
     )
