@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
+from engram_graph.cli.eval_servers import OwnServers
 from engram_graph.cli.eval_study_table import shown, study_data
 from engram_graph.cli.output import one_line
 from engram_graph.cli.run import FAILED, OK, Run
@@ -137,6 +138,7 @@ async def locomo(
 ) -> int:
     """Arms over LoCoMo: each conversation is written, each question read, answered and judged.
 
+    Each is written to a server of its own, which is removed; with NEO4J_URI, that server is used.
     Results, recording and ledger go into a folder. A run that was stopped goes on when the same
     command is given again; with --budget 0 and its recording it is replayed without a call.
     """
@@ -196,19 +198,21 @@ async def run_command(run: Run, dataset: Dataset, options: Options) -> int:
         return _estimate(run, dataset, arms, ks, count)
     if options.out is None:
         raise InputError("--out is missing", hint="Pass a folder for the results.", field="out")
-    async with study_models(run, options, options.out) as models:
-        study = Study(
-            dataset=dataset,
-            models=models,
-            folder=Folder(options.out),
-            count=count,
-            counted_by=counted_by,
-            ks=ks,
-            answers=not options.no_answers,
-            bar=run.out.bar,
-        )
-        study.folder.claim(asked_for(study, models_from=options.models))
-        outcomes = await run_study(study, arms)
+    with OwnServers(run.out) as servers:
+        async with study_models(run, options, options.out, servers) as models:
+            study = Study(
+                dataset=dataset,
+                models=models,
+                folder=Folder(options.out),
+                count=count,
+                counted_by=counted_by,
+                ks=ks,
+                answers=not options.no_answers,
+                bar=run.out.bar,
+                database=servers.fresh,
+            )
+            study.folder.claim(asked_for(study, models_from=options.models))
+            outcomes = await run_study(study, arms)
     timings = study.folder.timings()
     if run.json:
         run.out.data(study_data(dataset, outcomes, timings, labels))
@@ -222,12 +226,12 @@ async def run_command(run: Run, dataset: Dataset, options: Options) -> int:
 
 
 @asynccontextmanager
-async def study_models(run: Run, options: Options, folder: Path) -> AsyncIterator[StudyModels]:
-    """The models of a study, on a running database."""
-    from engram_graph.cli.client import start_server
+async def study_models(
+    run: Run, options: Options, folder: Path, servers: OwnServers
+) -> AsyncIterator[StudyModels]:
+    """The models of a study, and its databases."""
     from engram_graph.evaluation.study.ledger import Caps
     from engram_graph.evaluation.study.models import StudyModels
-    from engram_graph.server import EmbeddedServer
 
     caps = {"openai": options.cap_openai, "jev": options.cap_jev}
     given = {name: cap for name, cap in caps.items() if cap is not None}
@@ -242,9 +246,13 @@ async def study_models(run: Run, options: Options, folder: Path) -> AsyncIterato
             study=options.study,
             answer_model=options.answer_model,
             judge_model=options.judge_model,
+            database=servers.settings,
         ) as models:
-            if not settings.neo4j_uri:
-                start_server(EmbeddedServer(), run.out)
+            if settings.neo4j_uri:
+                run.out.note(
+                    "note: what else is on this server has a part in what full text finds; "
+                    "replays are exact without NEO4J_URI, on servers of their own"
+                )
             yield models
 
 

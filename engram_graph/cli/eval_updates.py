@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from engram_graph.cli.eval_servers import OwnServers
 from engram_graph.cli.eval_study import (
     EVERY,
     Arms,
@@ -68,19 +69,20 @@ async def updates(
         raise InputError("--out is missing", hint="Pass a folder for the results.", field="out")
     count, counted_by = token_counter()
     options = Options(out=out, budget=budget, models=models, recording=recording)
-    async with study_models(run, options, out) as asked:
-        study = Study(
-            dataset=telling.dataset(conversations, given),
-            models=asked,
-            folder=Folder(out),
-            count=count,
-            counted_by=counted_by,
-            answers=False,
-            namespace=f"{NAMESPACE}updates:{given}:",
-            bar=run.out.bar,
-        )
-        study.folder.claim(asked_for(study, models_from=models))
-        outcomes = await run_benchmark(study, arms, given, conversations)
+    with OwnServers(run.out) as servers:
+        async with study_models(run, options, out, servers) as asked:
+            study = Study(
+                dataset=telling.dataset(conversations, given),
+                models=asked,
+                folder=Folder(out),
+                count=count,
+                counted_by=counted_by,
+                answers=False,
+                namespace=f"{NAMESPACE}updates:{given}:",
+                bar=run.out.bar,
+            )
+            study.folder.claim(asked_for(study, models_from=models))
+            outcomes = await run_benchmark(study, arms, given, conversations)
     _show(run, outcomes)
     lost = any(each.state == "failed" or each.unfinished for each in outcomes)
     named = EVERY not in (arm or ()) and any(each.result is None for each in outcomes)

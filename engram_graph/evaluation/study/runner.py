@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
 
@@ -40,6 +40,8 @@ class Study:
         answers: whether anything is answered; without, rows have lines and tokens alone.
         parallel: questions answered at a time. Reading is one at a time: its latency is recorded.
         namespace: what those of the arms begin with.
+        database: entered while an arm writes and reads one conversation; may give it a database
+            of its own.
         bar: shows how far a piece of work is, by its name.
     """
 
@@ -53,6 +55,7 @@ class Study:
     parallel: int = 4
     namespace: str = NAMESPACE
     bar: Callable[[str], AbstractContextManager[Progress]] = _silent
+    database: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +164,12 @@ async def _read_part(work: _Work, talk: Talk) -> ReadPart:
     known = study.folder.part(ReadPart, arm.name, talk.id, key)
     if known is not None:
         return known
+    with study.database():
+        return await _written_and_read(work, talk, key)
+
+
+async def _written_and_read(work: _Work, talk: Talk, key: str) -> ReadPart:
+    study, arm = work.study, work.arm
     namespace = f"{study.namespace}{arm.name}:{talk.id}"
     failed = len(work.failed)
     with (
