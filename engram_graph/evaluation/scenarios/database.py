@@ -7,12 +7,12 @@ from collections.abc import Callable
 import anyio.to_thread
 
 from engram_graph.adapters.embed_hash import HashEmbedder
+from engram_graph.embedders import make_embedder
 from engram_graph.errors import DimensionError, EmbedderMismatchError
 from engram_graph.graph import schema
 from engram_graph.memory import AsyncMemory
 from engram_graph.ports import Embedder
 from engram_graph.settings import Settings
-from engram_graph.embedders import make_embedder
 
 Restart = Callable[[], Settings]
 
