@@ -99,6 +99,13 @@ def test_a_fold_without_an_error_leaves_its_temperature_to_rounding() -> None:
     assert figures(items)[7] == pytest.approx(0.053719, abs=3e-4)
 
 
+def test_three_impossible_labels_make_most_of_the_escalated_loss() -> None:
+    items = escalated()
+    impossible = [item for item in items if item[0].get(item[1], 0.0) == 0]
+    assert len(impossible) == 3
+    assert f"{calibration.nll(impossible) * 3 / len(items):.2f}" == "2.86"
+
+
 # evaluation protocol §2, 38 pairs: P(q < θ), error, C, E for an error of the second of 0 and .1
 CURVE = [
     (0.50, 0.0263, 0.1081, 0.000210, 0.1053, 0.1079),

@@ -228,3 +228,15 @@ def test_without_scipy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "scipy", None)
     with pytest.raises(MissingExtraError, match="scipy"):
         statistics.mcnemar(3, 4)
+
+
+def test_without_statsmodels_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [*sys.modules]:
+        if name.startswith("statsmodels"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "statsmodels", None)
+    with pytest.raises(MissingExtraError, match="statsmodels"):
+        statistics.holm({"S1": 0.01})
+    with pytest.raises(MissingExtraError, match="statsmodels"):
+        statistics.power(0.4, 100)
+    assert statistics.holm({}) == {}
