@@ -133,7 +133,7 @@ DIFFERENCES = st.lists(st.sampled_from([-1, 0, 1]), min_size=1, max_size=12)
 MANY = st.dictionaries(st.text("abcdef", min_size=1, max_size=2), DIFFERENCES, min_size=2)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(MANY)
 def test_bounds_lie_between_the_extremes(clusters: dict[str, list[int]]) -> None:
     means = [sum(each) / len(each) for each in clusters.values()]
@@ -144,7 +144,7 @@ def test_bounds_lie_between_the_extremes(clusters: dict[str, list[int]]) -> None
     assert min(everything) <= low <= high <= max(everything)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(DIFFERENCES, st.integers(2, 5))
 def test_equal_conversations_leave_no_doubt(told: list[int], times: int) -> None:
     clusters = {str(at): told for at in range(times)}

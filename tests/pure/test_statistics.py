@@ -148,7 +148,7 @@ def test_holm() -> None:
     assert rejected == {"S1", "S2", "S3", "S4", "S7"}
 
 
-@settings(max_examples=15, deadline=None)  # statsmodels collects garbage in each call
+@settings(max_examples=15)  # statsmodels collects garbage in each call
 @given(st.dictionaries(st.text(max_size=3), st.floats(0, 1), max_size=8))
 def test_holm_is_the_formula(p_values: dict[str, float]) -> None:
     order = sorted(p_values.values())
