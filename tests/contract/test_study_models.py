@@ -269,6 +269,18 @@ def test_models_and_prompts_are_named(llm: FakeLLM, tmp_path: Path) -> None:
     assert using(keyless, tmp_path, names, budget_usd=0, judge_model="strict") == first
 
 
+def test_what_auto_chose_is_named_by_a_replay_without_keys(llm: FakeLLM, tmp_path: Path) -> None:
+    auto = {"extractor": "auto", "decider": "auto", "escalation": "auto", "rerank": "auto"}
+
+    async def names(models: StudyModels) -> Any:
+        return dict(models.named())
+
+    first = using(settings(llm, typesafe_api_key="ts-secret", **auto), tmp_path, names)
+    assert (first["extraction"], first["escalations"]) == ("llm:tiny", "llm:tiny")
+    assert first["decisions"] == "jev:jev-1.13.0"
+    assert using(settings(None, **auto), tmp_path, names, budget_usd=0) == first
+
+
 def test_a_client_takes_settings_and_parts_and_nothing_else(llm: FakeLLM, tmp_path: Path) -> None:
     async def opened(models: StudyModels) -> None:
         with pytest.raises(EngramError, match="not a part of a client"):

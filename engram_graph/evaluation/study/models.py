@@ -19,16 +19,14 @@ from engram_graph.adapters.recording import Asked, Recording
 from engram_graph.adapters.recording_proxy import KEY, RecordingProxy
 from engram_graph.embedders import embedder_kind, make_embedder
 from engram_graph.errors import BudgetError, ConfigurationError
-from engram_graph.evaluation.study import ledger
+from engram_graph.evaluation.study import ledger, naming
 from engram_graph.evaluation.study.ledger import TOTAL, Caps, Ledger
 from engram_graph.evaluation.study.records import Tally
 from engram_graph.memory import AsyncMemory
 from engram_graph.models.facts import Vector
 from engram_graph.ports import Embedder
 from engram_graph.questions import answering, decision_prompt, extraction, judging, listwise
-from engram_graph.rules.method import preset
 from engram_graph.settings import Settings
-from engram_graph.wiring import make_decider, make_escalation, make_extractor, make_reranker
 
 RECORDING: Final = "recording.sqlite"
 _TIMEOUT_S, _RETRIES, _TEMPERATURE = 60.0, 2, 0.0
@@ -242,9 +240,11 @@ class StudyModels:
         return Judged(_label(said), said.cost_usd, said.latency_ms)
 
     def named(self) -> Mapping[str, str]:
-        """See ``records.AnsweringModels``: as the settings say, and a replay's recording."""
+        """See ``records.AnsweringModels``: as the settings say, or said when it was recorded."""
         if self._named is None:
-            self._named = self._names()
+            self._named = naming.named(
+                self.settings, self._recording, self._answering.model, self._judging.model
+            )
         return self._named
 
     def prompts(self) -> Mapping[str, str]:
@@ -315,24 +315,6 @@ class StudyModels:
         assert self._local is not None
         return _Kept(self._local)
 
-    def _names(self) -> dict[str, str]:
-        settings, recording = self.settings, self._recording
-        decider = make_decider(settings, recording=recording)
-        reranker = make_reranker(settings, decider, preset(settings.preset), recording=recording)
-        embedder = self._local or make_embedder(settings, recording)
-        parts = {
-            "extraction": make_extractor(settings, recording),
-            "decisions": decider,
-            "escalations": make_escalation(settings, recording=recording),
-            "reranking": reranker,
-        }
-        names = {purpose: _name(part) for purpose, part in parts.items() if part is not None}
-        return names | {
-            "embeddings": embedder.model if embedder else "none",
-            "answer": self._answering.model,
-            "judge": self._judging.model,
-        }
-
     def _payee(self, asked: Asked) -> str | None:
         """Who is paid for a call: told by the address it goes to."""
         settings = self.settings
@@ -369,11 +351,6 @@ class _Kept:
 def _is_part(name: str, value: object) -> bool:
     """Whether it is a part of a client, not a setting; some names are both (``extractor``)."""
     return name not in Settings.model_fields or hasattr(value, "aclose")
-
-
-def _name(part: Any) -> str:
-    model = str(getattr(part, "model", ""))
-    return f"{part.name}:{model}" if model else str(part.name)
 
 
 def _domain(url: str | None) -> str:
