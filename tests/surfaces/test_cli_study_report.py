@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -150,6 +151,17 @@ def test_what_is_not_there_leaves_nothing_behind(
     assert done.code == 2
     assert said in done.error["message"]
     assert not out.exists()
+
+
+@pytest.mark.parametrize("module", ["jinja2", "matplotlib.figure"])
+def test_without_the_extra(
+    engram: Engram, study: Path, tmp_path: Path, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    done = engram("eval", "report", str(study), "--out", str(tmp_path / "out"), "--json")
+    assert done.code == 1
+    assert "eval" in done.error["hint"]
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_file_in_the_way(engram: Engram, study: Path, tmp_path: Path) -> None:

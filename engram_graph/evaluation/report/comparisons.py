@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from engram_graph.errors import InputError
 from engram_graph.evaluation import calibration, compare
+from engram_graph.evaluation.calibration import Figures
 from engram_graph.evaluation.compare import Comparison, Side
 from engram_graph.evaluation.report import plots
 from engram_graph.evaluation.report.parts import (
@@ -122,6 +123,13 @@ def _row(each: Comparison) -> tuple[str, ...]:
     )
 
 
+def _interval(figures: Figures, name: str, told: Callable[[float], str]) -> str:
+    if name not in figures.intervals:
+        return ""
+    low, high = figures.intervals[name]
+    return f" [{told(low)}, {told(high)}]"
+
+
 def calibrated(report: calibration.Report) -> Section:
     """Labelled answers: figures, reliability diagrams, and C(θ), E(θ)."""
     table = Table(
@@ -134,10 +142,11 @@ def calibrated(report: calibration.Report) -> Section:
             (
                 each.question,
                 number(each.n),
-                percent(each.accuracy),
+                f"{percent(each.accuracy)}{_interval(each, 'accuracy', percent)}",
                 percent(each.accepted),
                 percent(each.confidence),
-                *(f"{value:.6f}" for value in (each.ece, each.ece_plain, each.brier, each.nll)),
+                f"{each.ece:.6f}{_interval(each, 'ece', '{:.3f}'.format)}",
+                *(f"{value:.6f}" for value in (each.ece_plain, each.brier, each.nll)),
                 f"{each.temperature:.4f}",
                 f"{each.cross_fitted:.6f}",
             )
@@ -145,7 +154,7 @@ def calibrated(report: calibration.Report) -> Section:
         ),
         note="No arm's own answers. ECE with each "
         "probability at least .0001, as the study records it, and plain. Accepted: any of the "
-        "answers that would do.",
+        "answers that would do. In brackets 95 % intervals of resampled answers.",
         empty="No labelled answers.",
     )
     thresholds = Table(

@@ -17,12 +17,16 @@ from engram_graph.evaluation.report.parts import (
     size,
     usd,
 )
-from engram_graph.evaluation.report.recorded import recorded
+from engram_graph.evaluation.report.recorded import CATEGORIES, RECALL, recorded
 from engram_graph.evaluation.study import metrics
 from engram_graph.evaluation.study.metrics import Share
 from engram_graph.evaluation.study.result import Result, Row
 from engram_graph.rules.calibration import wilson
 
+_STUDY_RECALL = (
+    " The study's recorded values, of 30 turns by likeness with its own embedder: all {}, any {}, "
+    "lost to Jev's cut {}."
+)
 _DIGITS = 12  # of a digest
 
 
@@ -162,8 +166,10 @@ def accuracy(group: Group) -> Table:
 def against_recorded(group: Group) -> Table:
     """Ours beside the study's, where dataset, split, number of questions and k are the same."""
     body = []
+    found = [r for _, _, rows in arms_at(group) for r in metrics.by_category(rows)]
+    kinds = [kind for kind in CATEGORIES if kind in found]
     for result, k, rows in arms_at(group):
-        judged = metrics.accuracy(rows)
+        judged, by = metrics.accuracy(rows), metrics.by_category(rows)
         theirs = recorded(group.dataset, group.split, result.arm, k, len(metrics.counted(rows)))
         if theirs is None:
             continue
@@ -181,6 +187,12 @@ def against_recorded(group: Group) -> Table:
                 number(theirs.abstention, 1),
                 usd(reads),
                 usd(theirs.read_usd),
+                *(
+                    f"{percent(by[kind].rate) if kind in by else NONE} / "
+                    f"{number(theirs.categories.get(kind), 1)}"
+                    for kind in kinds
+                ),
+                " / ".join(map(number, theirs.read_ms)) if theirs.read_ms else NONE,
             )
         )
     return Table(
@@ -188,10 +200,13 @@ def against_recorded(group: Group) -> Table:
         (
             *("arm", ">k", ">accuracy", ">study's", ">difference", ">tokens", ">study's"),
             *(">abstention", ">study's", ">read USD", ">study's"),
+            *(f">{kind}, ours / study's" for kind in kinds),
+            ">study's read p50 / p90 ms",
         ),
         tuple(body),
         note="“Study's” are values that the reference study recorded with its own code, prompts, "
-        "models and stores. They were not measured here, and the difference is no test.",
+        "models and stores. They were not measured here, and the difference is no test. Its waits "
+        "are by the clock, those below of the models alone.",
         empty="The study recorded no values for these questions, arms and sizes.",
     )
 
@@ -250,8 +265,11 @@ def latency(group: Group) -> Table:
 def evidence(group: Group) -> Table:
     """Recall of the shortlist, what a cut lost, and what reached the block."""
     body = []
+    theirs: tuple[float, ...] = ()
     for result, k, rows in arms_at(group):
         found = metrics.recall(rows)
+        asked = len(metrics.counted(rows))
+        theirs = theirs or RECALL.get((group.dataset, group.split, asked), ())
         body.append(
             (
                 result.arm,
@@ -272,7 +290,8 @@ def evidence(group: Group) -> Table:
         ),
         tuple(body),
         note="Percent of questions. Lost: a piece was in the shortlist and none in the block. "
-        "Recall at k: mean share of the evidence in the block. A dash: the arm does not tell.",
+        "Recall at k: mean share of the evidence in the block. A dash: the arm does not tell."
+        + (_STUDY_RECALL.format(*theirs) if theirs else ""),
         empty="Nothing was answered.",
     )
 
