@@ -173,38 +173,36 @@ def against_recorded(group: Group) -> Table:
         theirs = recorded(group.dataset, group.split, result.arm, k, len(metrics.counted(rows)))
         if theirs is None:
             continue
-        reads = metrics.costs(rows, {}).read
+        pairs = [
+            (percent(judged.rate), number(theirs.accuracy, 1)),
+            *(
+                (
+                    percent(by[kind].rate) if kind in by else NONE,
+                    number(theirs.categories.get(kind), 1),
+                )
+                for kind in kinds
+            ),
+            (percent(metrics.abstention(rows).rate), number(theirs.abstention, 1)),
+            (number(mean_tokens(rows)), number(theirs.tokens)),
+            (usd(metrics.costs(rows, {}).read), usd(theirs.read_usd)),
+        ]
         body.append(
             (
                 result.arm,
                 size(k),
-                percent(judged.rate),
-                number(theirs.accuracy, 1),
                 NONE if judged.rate is None else points(judged.rate - theirs.accuracy / 100),
-                number(mean_tokens(rows)),
-                number(theirs.tokens),
-                percent(metrics.abstention(rows).rate),
-                number(theirs.abstention, 1),
-                usd(reads),
-                usd(theirs.read_usd),
-                *(
-                    f"{percent(by[kind].rate) if kind in by else NONE} / "
-                    f"{number(theirs.categories.get(kind), 1)}"
-                    for kind in kinds
-                ),
+                *map(" / ".join, pairs),
                 " / ".join(map(number, theirs.read_ms)) if theirs.read_ms else NONE,
             )
         )
     return Table(
-        "Beside the study's recorded values",
+        "Ours / the study's recorded values",
         (
-            *("arm", ">k", ">accuracy", ">study's", ">difference", ">tokens", ">study's"),
-            *(">abstention", ">study's", ">read USD", ">study's"),
-            *(f">{kind}, ours / study's" for kind in kinds),
-            ">study's read p50 / p90 ms",
+            *("arm", ">k", ">difference", ">accuracy", *(f">{kind}" for kind in kinds)),
+            *(">abstention", ">tokens", ">read USD", ">study's read p50 / p90 ms"),
         ),
         tuple(body),
-        note="“Study's” are values that the reference study recorded with its own code, prompts, "
+        note="Second in each cell: what the reference study recorded with its own code, prompts, "
         "models and stores. They were not measured here, and the difference is no test. Its waits "
         "are by the clock, those below of the models alone.",
         empty="The study recorded no values for these questions, arms and sizes.",
