@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engram_graph.errors import InputError
@@ -87,7 +87,8 @@ class FactArm:
             async with models.memory(namespace, **self.settings) as memory:
                 self._sources[namespace] = (await stored(memory)).first_sources
         sources = self._sources[namespace]
-        return await search(models, namespace, task, self.settings, mode=self.mode, sources=sources)
+        read = await search(models, namespace, task, self.settings, mode=self.mode, sources=sources)
+        return replace(read, lines=read.lines[: self.limit])  # chains may come on top
 
 
 async def _add(memory: AsyncMemory, turn: Turn) -> str | None:
