@@ -22,6 +22,7 @@ from engram_graph.memory import AsyncMemory
 from engram_graph.rules.text import turn_text
 from engram_graph.rules.thresholds import DEFAULT
 
+_NO_FACTS = NoFacts()
 _BATCH = 64  # texts embedded at once
 _JEV = {"decider": "jev", "escalation": "none", "rerank": "decider"}
 
@@ -60,7 +61,7 @@ class TurnArm:
     async def tell(self, models: Models, namespace: str, statements: Sequence[Statement]) -> None:
         """Store the words of statements as turns, in ``namespace``; what is there is replaced."""
         self._stores[namespace] = namespace
-        async with models.memory(namespace, extractor=NoFacts(), decider="rules") as memory:
+        async with models.memory(namespace, extractor=_NO_FACTS, decider="rules") as memory:
             await memory.forget(everything=True)
             for each in statements:
                 await memory.add(
@@ -76,7 +77,7 @@ class TurnArm:
             models,
             self._stores.get(namespace, namespace_of(talk)),
             task,
-            {"decider": "rules", **self.settings, "extractor": NoFacts()},
+            {"decider": "rules", **self.settings, "extractor": _NO_FACTS},
             mode="turns",
             limit=self.limit,
             wide=self.wide,
@@ -86,7 +87,7 @@ class TurnArm:
 async def _store(models: Models, talk: Talk) -> Written:
     """Store what is missing of a conversation's turns; the same is told whoever stored them."""
     failed: tuple[tuple[str, str], ...] = ()
-    async with models.memory(namespace_of(talk), extractor=NoFacts(), decider="rules") as memory:
+    async with models.memory(namespace_of(talk), extractor=_NO_FACTS, decider="rules") as memory:
         with models.tally() as embedded:
             await _embed(memory, talk)
         known = await memory.stats()

@@ -113,6 +113,8 @@ class StudyModels:
         self._local: Embedder | None = None
         self._proxy: RecordingProxy | None = None
         self._named: dict[str, str] | None = None
+        # A client holds its parts, so that no other object gets the id of one of them.
+        self._clients: dict[tuple[object, ...], AsyncMemory] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -124,6 +126,8 @@ class StudyModels:
     async def memory(self, namespace: str, **changes: Any) -> AsyncIterator[AsyncMemory]:
         """See ``records.Models``; a model on this machine that embeds is loaded once for all.
 
+        A client stays open for who asks for the same one again, until another database is in use.
+
         Raises:
             ConfigurationError: a change is no setting and no part of a client, or does not fit.
             StoreError: the database cannot be reached.
@@ -132,14 +136,22 @@ class StudyModels:
         settings = self._changed(changes)
         if self._database is not None:
             settings = self._database(settings)
-        if "embedder" not in parts and embedder_kind(settings) == "local":
-            parts["embedder"] = self._kept(settings)
-        try:
-            memory = AsyncMemory(namespace, settings=settings, recording=self._recording, **parts)
-        except TypeError as error:
-            raise ConfigurationError(f"not a part of a client: {error}") from None
-        async with memory:
-            yield memory
+        if any(_server(each.settings) != _server(settings) for each in self._clients.values()):
+            await self._close_clients()
+        key = namespace, repr(settings), tuple(sorted((n, id(part)) for n, part in parts.items()))
+        memory = self._clients.get(key)
+        if memory is None:
+            if "embedder" not in parts and embedder_kind(settings) == "local":
+                parts["embedder"] = self._kept(settings)
+            try:
+                memory = AsyncMemory(
+                    namespace, settings=settings, recording=self._recording, **parts
+                )
+            except TypeError as error:
+                raise ConfigurationError(f"not a part of a client: {error}") from None
+            await memory.open()
+            self._clients[key] = memory
+        yield memory
 
     def missing(self, *needs: str) -> str | None:
         """See ``records.Models``; a replay needs none of them.
@@ -258,8 +270,9 @@ class StudyModels:
         }
 
     async def aclose(self) -> None:
-        """Close the models and the recording."""
+        """Close the clients, the models and the recording."""
         try:
+            await self._close_clients()
             if self._proxy is not None:
                 self._proxy.__exit__(None, None, None)
                 self._proxy = None
@@ -269,6 +282,10 @@ class StudyModels:
                 await self._local.aclose()
         finally:
             await self._recording.aclose()
+
+    async def _close_clients(self) -> None:
+        while self._clients:
+            await self._clients.popitem()[1].aclose()
 
     async def _complete(self, chat: RecordingChat, prompt: Prompt) -> Said:
         try:
@@ -351,6 +368,10 @@ class _Kept:
 def _is_part(name: str, value: object) -> bool:
     """Whether it is a part of a client, not a setting; some names are both (``extractor``)."""
     return name not in Settings.model_fields or hasattr(value, "aclose")
+
+
+def _server(settings: Settings) -> tuple[object, ...]:
+    return settings.neo4j_uri, settings.neo4j_password, settings.neo4j_database
 
 
 def _domain(url: str | None) -> str:
