@@ -181,6 +181,12 @@ def test_a_run_stops_at_its_budget_and_goes_on_with_a_larger_one(
     assert len(llm.requests) == 2  # the answer was kept
 
 
+def test_a_replay_without_its_recording_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no recording"):
+        using(settings(None), tmp_path / "new", both, budget_usd=0)
+    assert not [*tmp_path.iterdir()]
+
+
 def test_what_cannot_be_asked_is_told(llm: FakeLLM, tmp_path: Path) -> None:
     async def missing(models: StudyModels) -> Any:
         with pytest.raises(ConfigurationError):

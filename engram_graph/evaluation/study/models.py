@@ -90,7 +90,8 @@ class StudyModels:
         self.offline = budget_usd == 0
         if budget_usd is not None and not self.offline:
             caps = Caps({**caps.run, TOTAL: budget_usd}, caps.study)
-        folder.mkdir(parents=True, exist_ok=True)
+        if not self.offline:  # a replay without its recording leaves nothing behind
+            folder.mkdir(parents=True, exist_ok=True)
         self.settings = settings.model_copy(
             update={
                 "recording": settings.recording or str(folder / RECORDING),
@@ -98,6 +99,7 @@ class StudyModels:
             }
         )
         self._recording = Recording(str(self.settings.recording), read_only=self.offline)
+        folder.mkdir(parents=True, exist_ok=True)
         self.ledger = Ledger(
             folder / ledger.FILE,
             run_id=f"{folder.name}@{clock.now():%Y%m%dT%H%M%S.%fZ}",
