@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from pydantic import SecretStr
 
-from engram_graph.cli.interrupt import interruptible
+from engram_graph.cli.interrupt import interruptible, terminable
 from engram_graph.cli.output import Output
 from engram_graph.flows.runtime import Runtime
 from engram_graph.memory import AsyncMemory
@@ -61,12 +61,12 @@ class OwnServer:
 
 @contextmanager
 def own_server(out: Output, settings: Settings, prefix: str) -> Iterator[OwnServer]:
-    """A server on an empty folder; stopped and removed at the end.
+    """A server on an empty folder; stopped and removed at the end, also when terminated.
 
     Args:
         prefix: of the folder's name.
     """
-    with tempfile.TemporaryDirectory(prefix=prefix) as folder:
+    with terminable(), tempfile.TemporaryDirectory(prefix=prefix) as folder:
         server = EmbeddedServer(Path(folder) / "neo4j")
         try:
             yield OwnServer(server, start_server(server, out, http=False), settings)

@@ -1,4 +1,4 @@
-"""Ctrl-C ends what blocks."""
+"""Ctrl-C ends what blocks; being terminated ends what was started."""
 
 from __future__ import annotations
 
@@ -19,3 +19,21 @@ def interruptible() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Take SIGTERM for Ctrl-C, so that what is released on the way out is released."""
+
+    def end(number: int, _: object) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, end)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

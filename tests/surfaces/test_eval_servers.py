@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -54,3 +55,23 @@ def test_a_server_that_is_named_is_used(log: list[str]) -> None:
     with OwnServers(Output()) as servers, servers.fresh():
         assert servers.settings(named) is named
     assert log == []
+
+
+def test_who_is_terminated_stops_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(
+        client, "EmbeddedServer", lambda home: SimpleNamespace(down=lambda: ended.append(home.name))
+    )
+    info = SimpleNamespace(bolt_uri="bolt://own", username="neo4j", password="secret")
+    monkeypatch.setattr(client, "start_server", lambda *_, **__: info)
+    before = signal.getsignal(signal.SIGTERM)
+
+    def work() -> None:
+        with client.own_server(Output(), Settings(), "engram-own-") as server:
+            assert server.settings.neo4j_uri == "bolt://own"
+            signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert ended == ["neo4j"]
+    assert signal.getsignal(signal.SIGTERM) == before
