@@ -16,7 +16,6 @@ from engram_graph.evaluation.statistics import mcnemar
 from engram_graph.evaluation.study.audit import Sheets, only_k, read_back, sheets
 from engram_graph.evaluation.study.result import Label, Result, Row
 
-pytest.importorskip("scipy")
 K = (6, 3)
 
 

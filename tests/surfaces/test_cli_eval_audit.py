@@ -12,7 +12,6 @@ import pytest
 from engram_graph.evaluation.study.result import Result, Row, write_result
 
 Engram = Callable[..., Any]
-pytest.importorskip("scipy")
 
 
 @pytest.fixture

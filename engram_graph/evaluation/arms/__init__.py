@@ -45,17 +45,26 @@ ARMS: Final[Mapping[str, Callable[[], Arm]]] = {**OWN, **PEERS}
 
 
 def chosen(names: Iterable[str]) -> tuple[Arm, ...]:
-    """The arms of these names, each once, in the order named.
+    """The arms of these names; see ``chosen_of``.
 
     Raises:
         InputError: no name, or one that no arm has.
     """
+    return chosen_of(ARMS, names)
+
+
+def chosen_of(known: Mapping[str, Callable[[], Arm]], names: Iterable[str]) -> tuple[Arm, ...]:
+    """The arms of these names among those ``known``, each once, in the order named.
+
+    Raises:
+        InputError: no name, or one that is not known.
+    """
     wanted = list(dict.fromkeys(names))
-    unknown = [name for name in wanted if name not in ARMS]
+    unknown = [name for name in wanted if name not in known]
     if unknown or not wanted:
         raise InputError(
             f"no arm is called {unknown[0]!r}" if unknown else "no arm is named",
-            hint="There are " + ", ".join(ARMS),
+            hint="There are " + ", ".join(known),
             field="arms",
         )
-    return tuple(ARMS[name]() for name in wanted)
+    return tuple(known[name]() for name in wanted)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from engram_graph.adapters.recording import canonical_hash
-from engram_graph.errors import InputError
-from engram_graph.evaluation.arms import ARMS, OWN
+from engram_graph.evaluation.arms import ARMS, OWN, chosen_of
 from engram_graph.evaluation.arms.facts import FactArm
 from engram_graph.evaluation.arms.statements import Teller
 from engram_graph.evaluation.study.blocks import sweep
@@ -114,21 +113,12 @@ OFFLINE: Final[Mapping[str, Callable[[], Arm]]] = {
 
 
 def chosen(names: Iterable[str]) -> tuple[Arm, ...]:
-    """The arms of these names, each once, in the order named.
+    """The arms of these names, of a study or of these; see ``arms.chosen_of``.
 
     Raises:
         InputError: no name, or one that no arm has.
     """
-    known = {**OFFLINE, **ARMS}
-    wanted = list(dict.fromkeys(names))
-    unknown = [name for name in wanted if name not in known]
-    if unknown or not wanted:
-        raise InputError(
-            f"no arm is called {unknown[0]!r}" if unknown else "no arm is named",
-            hint="There are " + ", ".join(known),
-            field="arms",
-        )
-    return tuple(known[name]() for name in wanted)
+    return chosen_of({**OFFLINE, **ARMS}, names)
 
 
 async def run_benchmark(
