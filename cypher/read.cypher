@@ -1,7 +1,8 @@
 // The read path: one statement finds the shortlist, another walks the chains behind it.
 
 // name: shortlist_facts
-// Hybrid shortlist: nearest by vector and best by full text, the namespace inside both indexes.
+// Hybrid shortlist: nearest by vector and best by full text, the namespace inside both indexes. Each
+// index is asked for more than are kept: of equal scores it gives any, and one of them is approximate.
 // A fact found by one part gets its vector score all the same; a null vector or query finds none.
 // An archived fact, or one that a correction took back whole, takes a place in the indexes and comes
 // as null: the caller then asks for more.
@@ -9,14 +10,18 @@
 CYPHER 25
 CALL () {
   MATCH (f:Fact)
-  SEARCH f IN (VECTOR INDEX fact_vector FOR $embedding WHERE f.namespace = $namespace LIMIT $limit)
+  SEARCH f IN (VECTOR INDEX fact_vector FOR $embedding WHERE f.namespace = $namespace LIMIT $scan)
   SCORE AS near
   RETURN f, 2 * near - 1 AS vector, null AS text
+  ORDER BY near DESC, f.text, f.recorded_at
+  LIMIT $limit
 UNION ALL
   WITH $lucene AS lucene
   FILTER lucene IS NOT NULL
-  CALL db.index.fulltext.queryNodes('fact_text', lucene, {limit: $limit}) YIELD node, score
-  RETURN node AS f, null AS vector, score AS text
+  CALL db.index.fulltext.queryNodes('fact_text', lucene, {limit: $scan}) YIELD node AS f, score
+  RETURN f, null AS vector, score AS text
+  ORDER BY score DESC, f.text, f.recorded_at
+  LIMIT $limit
 }
 WITH f, max(vector) AS vector, max(text) AS text
 WHERE f.namespace = $namespace
@@ -41,16 +46,20 @@ CYPHER 25
 CALL () {
   MATCH (f:Fact)
   SEARCH f IN (VECTOR INDEX fact_vector FOR $embedding
-    WHERE f.namespace = $namespace AND f.open = true AND f.valid_from <= $last LIMIT $limit)
+    WHERE f.namespace = $namespace AND f.open = true AND f.valid_from <= $last LIMIT $scan)
   SCORE AS near
   RETURN f, 2 * near - 1 AS vector, null AS text
+  ORDER BY near DESC, f.text, f.recorded_at
+  LIMIT $limit
 UNION ALL
   MATCH (f:Fact)
   SEARCH f IN (VECTOR INDEX fact_vector FOR $embedding
     WHERE f.namespace = $namespace AND f.valid_from <= $last AND f.valid_until > $first
-    LIMIT $limit)
+    LIMIT $scan)
   SCORE AS near
   RETURN f, 2 * near - 1 AS vector, null AS text
+  ORDER BY near DESC, f.text, f.recorded_at
+  LIMIT $limit
 UNION ALL
   WITH $lucene AS lucene
   FILTER lucene IS NOT NULL

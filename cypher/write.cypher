@@ -50,7 +50,8 @@ RETURN m {.*, embedding: null, search_text: null, namespace_key: null} AS messag
     AS vectors
 
 // name: candidates
-// G(f): the nearest facts still valid or closed by belief, or $near_ids where a log tells them; facts with the same subject and predicate
+// G(f): the nearest facts still valid or closed by belief, or $near_ids where a log tells them (the
+// index is approximate and leaves equal scores to chance: it is asked for more than are kept); facts with the same subject and predicate
 // still valid (of a one-valued relation also superseded ones, and always those that start next to
 // the new one: a late arrival may cut them); facts naming a shared rare entity; what the same message
 // stated before; and twins, facts of any state with the same triple. Speakers are who stated a fact
@@ -63,9 +64,11 @@ CALL (s) {
   FILTER known IS NULL
   MATCH (f:Fact)
   SEARCH f IN (VECTOR INDEX fact_vector FOR $embedding
-    WHERE f.namespace = $namespace AND f.candidate = true LIMIT $near)
+    WHERE f.namespace = $namespace AND f.candidate = true LIMIT $near_scan)
   SCORE AS score
   RETURN f, score, 'near' AS how
+  ORDER BY score DESC, f.text, f.recorded_at
+  LIMIT $near
 UNION ALL
   UNWIND coalesce($near_ids, []) AS id
   MATCH (f:Fact {id: id})

@@ -19,6 +19,7 @@ from engram_graph.rules.turns import PoolTurn
 
 _TEXT_WITHIN = 10  # full text cannot filter by date: ask for more, most were true at other times
 _PREDICATE_SCAN = 500  # of the nearest facts, and of those of a predicate, that are compared
+_MORE = 20  # asked of an index beyond what is kept, so that equal scores are cut by text, not chance
 _MOST = 2000  # places asked for, however many of them facts take that are not shown
 _SPEAKER_SCAN = 10_000  # messages that are looked at for their speakers
 _SPEAKERS = 500
@@ -120,7 +121,13 @@ async def _shortlist(
     limit: int,
     within: Span | None,
 ) -> list[dict[str, Any]]:
-    params = {"namespace": namespace, "embedding": embedding, "lucene": lucene, "limit": limit}
+    params = {
+        "namespace": namespace,
+        "embedding": embedding,
+        "lucene": lucene,
+        "limit": limit,
+        "scan": limit + _MORE,
+    }
     if within is None:
         return await graph.read(load("read")["shortlist_facts"], **params)
     return await graph.read(

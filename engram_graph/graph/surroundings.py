@@ -16,6 +16,7 @@ from engram_graph.rules.situation import Candidate, Place, own_name
 from engram_graph.rules.thresholds import Thresholds
 from engram_graph.vocabulary import PREDICATES
 
+_NEAR_SCAN = 50  # nearest by the index, of which the nearest in fact are taken
 _RELATED_SCAN = 200  # newest facts of one subject and predicate that are compared by vector
 _RARE_SCAN = 125  # facts counted at most: a fifth of them is a hub's degree of 25
 
@@ -64,6 +65,7 @@ async def surroundings(
             type=predicate.neo4j_type,
             embedding=embedding,
             near=thresholds.near,
+            near_scan=max(_NEAR_SCAN, 2 * thresholds.near),
             near_ids=None if near_ids is None else list(near_ids),
             related=thresholds.related,
             related_scan=_RELATED_SCAN,

@@ -434,6 +434,7 @@ def values(query: NamedQuery) -> dict[str, Any]:
         "limit": 10,
         "open": True,
         "near": 10,
+        "near_scan": 50,
         "related": 10,
         "related_scan": 200,
         "single": True,

@@ -255,7 +255,7 @@ async def test_a_vector_of_another_dimension_is_a_dimension_error(blank: Graph) 
             embedding=[0.1, 0.2],
             lucene=None,
             limit=3,
-            as_of=None,
+            scan=3,
         )
 
 
