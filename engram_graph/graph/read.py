@@ -19,7 +19,7 @@ from engram_graph.rules.turns import PoolTurn
 
 _TEXT_WITHIN = 10  # full text cannot filter by date: ask for more, most were true at other times
 _PREDICATE_SCAN = 500  # of the nearest facts, and of those of a predicate, that are compared
-_MORE = 20  # asked of an index beyond what is kept, so that equal scores are cut by text, not chance
+_MORE = 20  # asked of an index beyond what is kept: equal scores are then cut by text
 _MOST = 2000  # places asked for, however many of them facts take that are not shown
 _SPEAKER_SCAN = 10_000  # messages that are looked at for their speakers
 _SPEAKERS = 500
