@@ -13,6 +13,7 @@ from engram_graph.flows.runtime import Runtime
 from engram_graph.flows.selecting import Shown, Wanted, select_facts, select_turns
 from engram_graph.flows.shortlists import FactList
 from engram_graph.graph import read
+from engram_graph.models.facts import Fact
 from engram_graph.models.results import FactHit, Lines, Mode, Recall, TurnHit
 from engram_graph.rules import selection
 from engram_graph.rules.render import (
@@ -25,6 +26,7 @@ from engram_graph.rules.render import (
 )
 from engram_graph.rules.selection import Hit
 from engram_graph.rules.timeline import Span
+from engram_graph.rules.times import true_then
 from engram_graph.rules.untold import untold
 
 _UNREAD = frozenset({"history", "neighbour"})  # came along; nobody looked for them
@@ -63,8 +65,7 @@ async def search(
     turns = select_turns(runtime, wanted, turns, said.turns)
     now = clock.now()
     if mode == "both":
-        moment = within.last if within else now
-        shown, turns = await _without_repeats(runtime, namespace, shown, turns, moment, lines)
+        shown, turns = await _without_repeats(runtime, asked, shown, turns, now, lines)
     facts = _with_lines(shown, lines, now, within)
     turns = [
         hit.model_copy(update={"line": turn_line(hit.message, lines)}) for hit in turns[:limit]
@@ -89,19 +90,26 @@ async def search(
 
 async def _without_repeats(
     runtime: Runtime,
-    namespace: str,
+    asked: shortlists.Query,
     facts: list[Shown],
     turns: list[TurnHit],
-    moment: datetime,
+    now: datetime,
     form: Lines,
 ) -> tuple[list[Shown], list[TurnHit]]:
     """Facts that hold first, then the turns that carry what the facts lack."""
     told = [fact for each in facts for fact in (each.hit.fact, *each.same)]
-    sources = await read.sources_of(runtime.graph, namespace, [fact.id for fact in told])
+    sources = await read.sources_of(runtime.graph, asked.namespace, [fact.id for fact in told])
     return (
-        sorted(facts, key=lambda each: not selection.lasts(each.hit.fact, moment)),
+        sorted(facts, key=lambda each: not _holds(each.hit.fact, asked, now)),
         untold(turns, told, sources, quoted=form in ("compact", "full")),
     )
+
+
+def _holds(fact: Fact, asked: shortlists.Query, now: datetime) -> bool:
+    """Whether a fact holds at the time asked about: given, named in the question, or now."""
+    if asked.named:
+        return true_then(fact, asked.named) > 0
+    return selection.lasts(fact, asked.within.last if asked.within else now)
 
 
 async def _in_context(

@@ -323,6 +323,18 @@ async def test_both_says_nothing_twice(memory: AsyncMemory, make_memory: Make) -
     assert (objects(unjudged), said(unjudged)) == (["Oslo", "Bonn"], said(recall))
 
 
+async def test_both_shows_first_what_held_at_the_time_named(
+    memory: AsyncMemory, make_memory: Make
+) -> None:
+    await memory.add("I live in Bonn.", speaker="Ann", said_at="2019-01-01")
+    await memory.add("I live in Oslo.", speaker="Ann", said_at="2023-01-01")
+    for asker in (memory, make_memory(decider=judge("Oslo", "Bonn"))):
+        then = await asker.search("Where did Ann live in May 2021?", mode="both")
+        assert objects(then) == ["Bonn", "Oslo"]
+        now = await asker.search("Where does Ann live?", mode="both")
+        assert objects(now) == ["Oslo", "Bonn"]
+
+
 # An outage, and who is asked
 
 

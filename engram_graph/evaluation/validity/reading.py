@@ -10,6 +10,11 @@ from engram_graph.evaluation.validity.form import GoldFact
 from engram_graph.intake import sentence
 
 _SPACES = re.compile(r"\s+")
+_EARLIER = (
+    r"(?:from|left|leaving|not|no longer|instead of|rather than|out of|replac(?:es|ed|ing)|"
+    r"former|formerly|previous|previously|earlier|before|until|used to be|was|were|had been)"
+    r"(?: (?:a|an|the|in|at|with|living in|working at|working for))?"
+)
 _QUOTES = str.maketrans("’‘“”–—", "''\"\"--")
 
 
@@ -38,6 +43,15 @@ def ends(fact: GoldFact, text: str, ended: bool = False) -> bool:
     line = plain(text)
     over = (over_sentence(fact), sentence(*fact.triple, True), *fact.end_forms)
     return holds_form(line, over) or (ended and holds_form(line, fact.forms))
+
+
+def moved_from(fact: GoldFact, text: str) -> bool:
+    """Whether a line names the value as the earlier of two: "from Porto to Lisbon"."""
+    line = plain(text)
+    return any(
+        re.search(rf"(?<!\w){_EARLIER} (?:\w+ )?{re.escape(plain(form))}(?!\w)", line)
+        for form in fact.forms
+    )
 
 
 def over_sentence(fact: GoldFact) -> str:

@@ -10,7 +10,13 @@ from typing import Any
 from engram_graph.evaluation.statistics import interval
 from engram_graph.evaluation.study.records import Line
 from engram_graph.evaluation.validity.form import Conversation, GoldFact, GoldQuestion
-from engram_graph.evaluation.validity.reading import ends, holds_form, plain, states
+from engram_graph.evaluation.validity.reading import (
+    ends,
+    holds_form,
+    moved_from,
+    plain,
+    states,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +77,14 @@ def verdict(
     over = other = stale = None
     for place, line in enumerate(lines):
         told = [fact for fact in right if _stated(fact, line, past)]
+        bad = _rivals(told, [fact for fact in wrong if _stated(fact, line, past)])
+        mixed = bool(told and bad) and not _told_apart(conversation, line.text, told, bad)
         for fact in told:
-            found.setdefault(fact.id, place)
+            found.setdefault(fact.id, place + mixed)  # below what it is mixed up with
         if over is None and any(ends(fact, line.text, line.ended) for fact in wrong):
             over = place
-        if told:
+        if told and not mixed:
             continue  # "from Porto to Lisbon" states both, and says which one holds
-        bad = any(_stated(fact, line, past) for fact in wrong)
         if stale is None and bad and not (past and not right and over == place):
             stale = place
         if other is None and holds_form(plain(line.text), question.distractors):
@@ -98,6 +105,26 @@ def verdict(
 def _stated(fact: GoldFact, line: Line, past: bool) -> bool:
     """As holding; of a past moment, an end of it that is told does not matter."""
     return states(fact, line.text) and (past or not ends(fact, line.text, line.ended))
+
+
+def _rivals(told: Sequence[GoldFact], bad: Sequence[GoldFact]) -> list[GoldFact]:
+    """``bad`` without values that came back: the same words state both times."""
+    triples = {fact.triple for fact in told}
+    return [fact for fact in bad if fact.triple not in triples]
+
+
+def _told_apart(
+    conversation: Conversation, text: str, told: Sequence[GoldFact], bad: Sequence[GoldFact]
+) -> bool:
+    """Whether a line of several values says which one holds, or is no more mixed than a turn is.
+
+    Else a memory would be right that puts all it was told into one line.
+    """
+    if all(moved_from(fact, text) for fact in bad):
+        return True
+    return any(
+        all(states(f, turn.text) for f in (*told, *bad)) for turn in conversation.turns.values()
+    )
 
 
 def fitting(lines: Sequence[Line], tokens: Sequence[int], budget: int) -> Sequence[Line]:
