@@ -116,7 +116,7 @@ def test_metadata(built: Path) -> None:
     (text,) = (data for name, data in contents(the(built, "*.whl")).items() if "/META" in name)
     told = Parser().parsestr(text.decode())
     assert told["Version"] == engram_graph.__version__
-    assert told["License-Expression"] == "Apache-2.0"
+    assert told["License-Expression"] == "Apache-2.0 AND CC-BY-4.0"
     assert told["Requires-Python"] == ">=3.11"
     assert set(told.get_all("Provides-Extra", ())) == set(PROJECT["optional-dependencies"])
     cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
