@@ -76,6 +76,38 @@ def test_a_question_about_the_past_wants_the_value_of_then_on_top() -> None:
     assert judged("change-01", 1, NEW) == Verdict(False, None, False, False)
 
 
+def glued(*texts: str) -> Line:
+    return Line(" ".join(texts))
+
+
+def test_a_line_that_mixes_old_and_current_values_is_not_right() -> None:
+    """Else one line with all that was ever told would answer everything."""
+    conversation = BY_ID["change-01"]
+    told = [f"{turn.speaker}: {turn.text}" for turn in conversation.turns.values()]
+    assert judged("change-01", 0, glued(*told)) == Verdict(True, True, False, False)
+    assert judged("change-01", 1, glued(*told)) == Verdict(True, None, False, False)
+    assert judged("change-01", 0, Line("Brenvik, Kalmora")) == Verdict(True, True, False, False)
+    assert judged("change-01", 0, Line("Ilse left Brenvik for Kalmora")).right
+    assert judged("change-01", 0, Line("Ilse lives in Kalmora, no longer in Brenvik")).right
+    # A value that came back is no mixture, and a turn may name what ends and what stays.
+    assert judged("return-04", 0, Line("Marguerite partner of Lev")).right
+    thora = "Thora: For my notes I use Scribblepad, and for the photos I use Lumenbox."
+    assert judged("negation-07", 0, Line(thora)).right
+
+
+def test_no_arm_gains_by_putting_all_it_was_told_into_one_line() -> None:
+    one, each = ([], [])  # type: tuple[list[Verdict], list[Verdict]]
+    for conversation, question in ASKED:
+        lines = [Line(turn.text) for turn in conversation.turns.values()]
+        one.append(verdict(conversation, question, [glued(*(at.text for at in lines))], 20))
+        each.append(verdict(conversation, question, lines, 20))
+    as_one, as_lines = rates(one), rates(each)
+    assert as_one is not None
+    assert as_lines is not None
+    assert as_one.right < 0.5
+    assert abs(as_one.right - as_lines.right) < 0.05
+
+
 def test_where_nothing_holds_the_end_must_be_said() -> None:
     job = Line("Fenna works at Barlow Freight")
     over = Line("Fenna: I quit Barlow Freight on Monday, no plan, no parachute.")
