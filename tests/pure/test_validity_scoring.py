@@ -302,6 +302,27 @@ def test_what_is_wrong_in_a_store_shows_in_its_own_rate() -> None:
     assert (other.open_right, other.open_kept) == (0, 1)
 
 
+def test_one_fact_with_several_values_counts_once() -> None:
+    conversation = BY_ID["trap-06"]
+    one, two = conversation.facts
+    both = kept(one, object="Swahili and Finnish", object_key="swahili and finnish", text="x")
+    found = compared(conversation, [both])
+    assert (found.open_right, found.open_kept, found.open_gold) == (1, 1, 2)
+    shared = compared(conversation, [both, kept(one)])  # each has one to itself
+    assert (shared.open_right, shared.open_kept) == (2, 2)
+    assert compared(conversation, [both, kept(one), kept(two)]).as_dict()["precision"] < 1
+
+
+def test_a_fact_that_names_an_old_value_too_is_not_right() -> None:
+    conversation = BY_ID["change-01"]
+    old, new = conversation.gold["home1"], conversation.gold["home2"]
+    all_of_it = "Brenvik and Kalmora"
+    found = compared(conversation, [kept(old, object=all_of_it, valid_until=None)])
+    assert (found.open_right, found.open_kept, found.moments_right) == (0, 1, 0)
+    told = kept(new, text="Ilse moved from Brenvik to Kalmora")
+    assert compared(conversation, [kept(old), told]).moments_right == 2
+
+
 def test_counts_are_summed_over_conversations_that_have_some() -> None:
     one = StoreScore(open_right=1, open_kept=2, open_gold=1)
     found = summed([one.counters(), one.counters() | {"other": 3}, {"other": 1}])

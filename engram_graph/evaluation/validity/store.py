@@ -82,9 +82,17 @@ def compared(conversation: Conversation, facts: Sequence[Fact]) -> StoreScore:
     holding = [gold for gold in conversation.facts if gold.holds(end)]
     moments = {(gold.triple[:2], _middle(gold, end)) for gold in conversation.facts}
     ended = [gold for gold in conversation.facts if gold.valid_until is not None]
+    gone = [gold for gold in conversation.facts if not gold.holds(end)]
+    distinct = {(fact.subject_key, fact.predicate, fact.object_key): fact for fact in kept}
     return StoreScore(
-        open_right=sum(any(_same(fact, gold) for fact in kept) for gold in holding),
-        open_kept=len({(fact.subject_key, fact.predicate, fact.object_key) for fact in kept}),
+        open_right=_pairs(
+            [
+                [at for at, gold in enumerate(holding) if _same(fact, gold)]
+                for fact in distinct.values()
+                if not _names_other(fact, holding, gone)
+            ]
+        ),
+        open_kept=len(distinct),
         open_gold=len(holding),
         moments_right=sum(
             _values_match(conversation, values, about, moment) for about, moment in moments
@@ -120,9 +128,12 @@ def _values_match(
         and fact.valid_from <= moment
         and (fact.valid_until is None or moment < fact.valid_until)
     ]
-    gold = [g for g in conversation.facts if g.triple[:2] == about and g.holds(moment)]
+    known = [g for g in conversation.facts if g.triple[:2] == about]
+    gold = [g for g in known if g.holds(moment)]
+    others = [g for g in known if not g.holds(moment)]
     return all(any(_same(fact, g) for fact in stored) for g in gold) and all(
-        any(_same(fact, g) for g in gold) for fact in stored
+        any(_same(fact, g) for g in gold) and not _names_other(fact, gold, others)
+        for fact in stored
     )
 
 
@@ -136,6 +147,37 @@ def _same(fact: Fact, gold: GoldFact) -> bool:
         return False
     said = sentence(gold.subject, fact.predicate, fact.object, False)
     return any(holds_form(plain(text), gold.forms) for text in (said, fact.text))
+
+
+def _names_other(fact: Fact, true: Sequence[GoldFact], others: Sequence[GoldFact]) -> bool:
+    """Whether its object names, beside what is true, a value that is not."""
+    said = plain(sentence(fact.subject, fact.predicate, fact.object, False))
+    return any(
+        holds_form(said, gold.forms)
+        for gold in others
+        if (fact.subject_key, fact.predicate) == (entity_key(gold.subject), gold.predicate)
+        and not any(gold.triple == each.triple for each in true)
+    )
+
+
+def _pairs(fits: Sequence[Sequence[int]]) -> int:
+    """The most pairs of a fact and a gold one, each in one pair: a fact with two values is one.
+
+    Args:
+        fits: of each fact, the gold ones that it states.
+    """
+    taken: dict[int, int] = {}
+
+    def place(fact: int, tried: set[int]) -> bool:
+        for gold in fits[fact]:
+            if gold not in tried:
+                tried.add(gold)
+                if gold not in taken or place(taken[gold], tried):
+                    taken[gold] = fact
+                    return True
+        return False
+
+    return sum(place(fact, set()) for fact in range(len(fits)))
 
 
 def _near(one: datetime | None, other: datetime | None) -> bool:
