@@ -211,8 +211,9 @@ async def run_command(run: Run, dataset: Dataset, options: Options) -> int:
                 bar=run.out.bar,
                 database=servers.fresh,
             )
-            study.folder.claim(asked_for(study, models_from=options.models))
-            outcomes = await run_study(study, arms)
+            with study.folder.alone():
+                study.folder.claim(asked_for(study, models_from=options.models))
+                outcomes = await run_study(study, arms)
     timings = study.folder.timings()
     if run.json:
         run.out.data(study_data(dataset, outcomes, timings, labels))

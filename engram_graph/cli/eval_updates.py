@@ -81,8 +81,9 @@ async def updates(
                 namespace=f"{NAMESPACE}updates:{given}:",
                 bar=run.out.bar,
             )
-            study.folder.claim(asked_for(study, models_from=models))
-            outcomes = await run_benchmark(study, arms, given, conversations)
+            with study.folder.alone():
+                study.folder.claim(asked_for(study, models_from=models))
+                outcomes = await run_benchmark(study, arms, given, conversations)
     _show(run, outcomes)
     lost = any(each.state == "failed" or each.unfinished for each in outcomes)
     named = EVERY not in (arm or ()) and any(each.result is None for each in outcomes)

@@ -130,6 +130,7 @@ def parse_locomo(data: object) -> tuple[Conversation, ...]:
 
 def _conversation(sample: Mapping[str, Any]) -> Conversation:
     name = str(sample["sample_id"])
+    name.encode()  # half of a surrogate pair is no name: files are called after it
     turns = tuple(_turns(name, sample["conversation"]))
     if not turns:
         raise InputError(f"{name} has no turns", hint=_HINT)

@@ -162,6 +162,7 @@ def broken(**changes: Any) -> dict[str, Any]:
         {"sample_id": "a", "conversation": []},
         broken(conversation={}),
         broken(qa=[{"answer": "no question", "category": 1}]),
+        broken(sample_id="half \ud800"),
         broken(qa=[7]),
         broken(qa=7),
         broken(conversation={"session_1": []}),

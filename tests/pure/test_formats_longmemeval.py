@@ -82,6 +82,7 @@ def test_an_abstention_has_no_evidence() -> None:
         ([SAMPLE, {"question_id": "x"}], "question 2 is not"),
         ([sample(question_type="riddle")], "question_type 'riddle'"),
         ([sample(question_date="yesterday")], "yesterday"),
+        ([sample(question_id="half \ud800")], "question 1"),
         ([sample(haystack_dates=["2023/05/21 (Sun) 08:00"])], "question 1"),
         ([sample(haystack_sessions=[[], []])], "no turns"),
         ([sample(haystack_sessions=[["x"], []])], "question 1"),

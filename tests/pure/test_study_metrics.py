@@ -131,6 +131,13 @@ def test_costs_that_are_unknown_stay_unknown() -> None:
     assert found.total is None
 
 
+def test_a_question_that_could_not_be_answered_did_not_cost_nothing() -> None:
+    rows = [row(answer="a", answer_usd=0.2, judge_usd=0.1), row()]
+    found = metrics.costs(rows, {})
+    assert (found.answer, found.judge) == (0.2, 0.1)
+    assert metrics.costs([row()], {}).answer == 0.0  # nobody was asked
+
+
 def test_the_studys_ratio_of_turns_to_questions() -> None:
     found = metrics.costs([row()] * 778, {"a": Store(turns=3122)})
     assert found.turns_per_question == pytest.approx(4.013, abs=5e-4)

@@ -11,11 +11,14 @@ from study_fakes import FakeArm, FakeModels, study, talk
 
 from engram_graph.errors import (
     BudgetError,
+    ConfigurationError,
     DecisionUnavailableError,
     InputError,
     StoreUnavailableError,
 )
+from engram_graph.evaluation.report.tables import kept_share
 from engram_graph.evaluation.study.folder import Folder
+from engram_graph.evaluation.study.records import Read
 from engram_graph.evaluation.study.result import read_result
 from engram_graph.evaluation.study.runner import asked_for, ks_of, run_arm, run_study
 
@@ -200,9 +203,10 @@ async def test_a_folder_holds_one_run(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         other.folder.claim(asked_for(other, recording="r"))
     assert error.value.details["differs"] == ["digest"]
-    (tmp_path / "study.json").write_text("[]")
-    with pytest.raises(InputError, match="not of a run"):
-        one.folder.claim({})
+    for other_text in ("[]", '{"format": "engram-run/1"}', "{"):
+        (tmp_path / "study.json").write_text(other_text)
+        with pytest.raises(InputError, match="not of a run"):
+            one.folder.claim({})
 
 
 async def test_names_from_a_file_stay_in_the_folder(tmp_path: Path) -> None:
@@ -219,3 +223,48 @@ async def test_measured_times_are_beside_the_result(tmp_path: Path) -> None:
     assert [row["stage"] for row in rows] == ["write", *["read"] * 4, "answer"]
     assert models.stages == [(stage, "fake") for stage in ("write", "read", "answer")]
     assert b"wall_s" not in (tmp_path / RESULT).read_bytes()
+
+
+async def test_a_long_name_still_names_a_file(tmp_path: Path) -> None:
+    names = ["ä" * 200 + end for end in "ab"]
+    result = await run_arm(study(tmp_path, None, *names), FakeArm())
+    assert set(result.conversations) == set(names)
+    assert len(list((tmp_path / "parts" / "fake").iterdir())) == 4
+    arm = FakeArm()
+    await run_arm(study(tmp_path, None, *names), arm)
+    assert arm.written == []
+
+
+async def test_a_folder_is_for_one_process_at_a_time(tmp_path: Path) -> None:
+    one, other = Folder(tmp_path), Folder(tmp_path)
+    with (
+        one.alone(),
+        pytest.raises(ConfigurationError, match="another run"),
+        other.alone(),
+    ):
+        pass
+    with other.alone():
+        pass
+
+
+async def test_a_time_that_a_killed_run_left_unfinished_is_left_out(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.timed(arm="fake", wall_s=1.0)
+    with (tmp_path / "timings.jsonl").open("a") as file:
+        file.write('{"arm": "fa')
+    assert folder.timings() == [{"arm": "fake", "wall_s": 1.0}]
+
+
+async def test_a_conversation_in_which_nothing_is_found_counts_for_recall(tmp_path: Path) -> None:
+    """Whether an arm names sources is known from its other conversations."""
+
+    class Finds(FakeArm):
+        async def read(self, models: Any, talk: Any, namespace: str, task: Any) -> Read:
+            if talk.id == "b":
+                return Read(())
+            return await super().read(models, talk, namespace, task)
+
+    result = await run_arm(study(tmp_path), Finds())
+    kept = {row.conversation: (row.kept, row.shortlisted) for row in result.at(3)}
+    assert kept["b"] == (0, 0)
+    assert kept_share(result.at(3)) == 0.5

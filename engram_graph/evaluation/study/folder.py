@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from engram_graph.adapters.recording import canonical_hash
 from engram_graph.errors import ConfigurationError, InputError
 from engram_graph.evaluation.study.result import Label, Store
 
 FORMAT: Final = "engram-run/1"
-_ASKED, _TIMINGS = "study.json", "timings.jsonl"
+_NAME = 150  # of a file, without its ending: most file systems take 255 bytes
+_ASKED, _TIMINGS, _LOCK = "study.json", "timings.jsonl", ".lock"
 
 
 class TaskRead(BaseModel):
@@ -111,6 +114,32 @@ class Folder:
                 differs=differs,
             )
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes out; the system lets go of it if this one dies.
+
+        Raises:
+            ConfigurationError: another process runs in this folder.
+        """
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(self.path / _LOCK, timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise ConfigurationError(
+                f"another run is going on in {self.path.name}",
+                hint="Wait for it, or pass another folder.",
+            ) from None
+        except OSError as error:
+            raise ConfigurationError(
+                f"{self.path} cannot be the folder of a run: {error.strerror}", hint="Pass another."
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
     def tell(self, arm: str, state: str, why: str | None = None) -> None:
         """Keep what became of an arm: ``done``, ``cannot run``, ``failed``, ``stopped``."""
         known = self._asked() or {"format": FORMAT, "asked": {}, "arms": {}}
@@ -146,11 +175,17 @@ class Folder:
         path = self.path / _TIMINGS
         if not path.exists():
             return []
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        rows = []
+        for line in path.read_text(encoding="utf-8").splitlines():
+            with suppress(ValueError):  # a killed run may leave a row unfinished
+                rows.append(json.loads(line))
+        return rows
 
     def _part(self, kind: type[Any], arm: str, conversation: str) -> Path:
         # An id comes from a file: it must not lead out of the folder.
         name = quote(conversation, safe="")
+        if len(name) > _NAME:
+            name = f"{name[:_NAME]}-{canonical_hash(conversation)[:16]}"
         suffix = ".read.json" if kind is ReadPart else ".json"
         return self.path / "parts" / arm / f"{name}{suffix}"
 
@@ -162,11 +197,13 @@ class Folder:
             return None
         except (OSError, ValueError):
             known = None
-        if not isinstance(known, dict) or known.get("format") != FORMAT:
-            raise InputError(
-                f"{path.name} in {self.path.name} is not of a run", hint="Pass another folder."
-            )
-        return known
+        match known:
+            case {"format": "engram-run/1", "asked": dict(asked), "arms": dict(arms)}:
+                return {"format": FORMAT, "asked": asked, "arms": arms}
+            case _:
+                raise InputError(
+                    f"{path.name} in {self.path.name} is not of a run", hint="Pass another folder."
+                )
 
     def _save(self, known: Mapping[str, Any]) -> None:
         write_json(self.path / _ASKED, known)

@@ -52,7 +52,8 @@ class Costs:
     """Nominal USD; None where it is unknown.
 
     Attributes:
-        read, answer, judge: mean of the questions where it is known.
+        read, answer, judge: mean of the questions where it is known; one that could not be
+            answered is in neither of the last two.
         write: part → of 1,000 turns.
         turns_per_question: r_w, turns written for each question that counts for accuracy.
         total: of a question: its share of writing, reading and answering; the judge is not part
@@ -160,8 +161,9 @@ def costs(rows: Sequence[Row], conversations: Mapping[str, Store]) -> Costs:
         for part in parts
     }
     read = _mean(row.read_usd for row in rows)
-    answer = _mean(row.answer_usd for row in rows)
-    judge = _mean(row.judge_usd for row in rows)
+    answered = [row for row in rows if row.answer is not None] or rows
+    answer = _mean(row.answer_usd for row in answered)
+    judge = _mean(row.judge_usd for row in answered)
     questions = len(counted(rows))
     ratio = turns / questions if questions else None
     whole = total_cost(write.values())

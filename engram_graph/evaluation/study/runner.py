@@ -137,8 +137,9 @@ async def _run(work: _Work) -> Result:
         {"arm": arm.name, "counted_by": study.counted_by, "tokens_at": tokens_at},
     )
     rows: list[Row] = []
+    tells = _tells(parts)
     for talk, part in zip(study.dataset.talks, parts, strict=True):
-        rows += await _answered(work, talk, part)
+        rows += await _answered(work, talk, part, tells)
     return Result(
         dataset=study.dataset.name,
         split=study.dataset.split,
@@ -226,6 +227,15 @@ def _measured(task: Task, read: Read, count: Counter, most: int) -> TaskRead:
     )
 
 
+def _tells(parts: Sequence[ReadPart]) -> tuple[bool, bool]:
+    """Whether an arm names sources, and a shortlist.
+
+    Asked of all that it read: where it found nothing, it tells just that.
+    """
+    reads = [read for part in parts for read in part.reads]
+    return any(any(each.sources) for each in reads), any(each.shortlist for each in reads)
+
+
 def _tokens_at(talks: Sequence[Talk], parts: Sequence[ReadPart]) -> tuple[float, ...]:
     """Mean over the questions that count for accuracy; over all where none does."""
     abstentions = {task.id for talk in talks for task in talk.tasks if task.abstention}
@@ -234,11 +244,13 @@ def _tokens_at(talks: Sequence[Talk], parts: Sequence[ReadPart]) -> tuple[float,
     return tuple(fmean(column) for column in zip(*(read.tokens for read in counted), strict=True))
 
 
-async def _answered(work: _Work, talk: Talk, part: ReadPart) -> tuple[Row, ...]:
+async def _answered(
+    work: _Work, talk: Talk, part: ReadPart, tells: tuple[bool, bool]
+) -> tuple[Row, ...]:
     """A conversation's rows, answered unless the study asks for none, or as they were kept."""
     study, arm = work.study, work.arm
     ks = ks_of(arm, study.ks)
-    rows = _rows(study, talk, part, ks)
+    rows = _rows(study, talk, part, ks, tells)
     if not study.answers:
         return rows
     asked = [dict(study.models.named()), dict(study.models.prompts())]
@@ -258,11 +270,11 @@ async def _answered(work: _Work, talk: Talk, part: ReadPart) -> tuple[Row, ...]:
     return tuple(row.model_copy(update=said.get((row.task, row.k), {})) for row in rows)
 
 
-def _rows(study: Study, talk: Talk, part: ReadPart, ks: Sequence[int]) -> tuple[Row, ...]:
+def _rows(
+    study: Study, talk: Talk, part: ReadPart, ks: Sequence[int], tells: tuple[bool, bool]
+) -> tuple[Row, ...]:
     """What is to be answered."""
-    # Whether an arm can tell is asked of all its reads: one that found nothing tells just that.
-    names_sources = any(source for read in part.reads for source in read.sources)
-    tells_shortlist = any(read.shortlist for read in part.reads)
+    sources, shortlist = tells
     rows = []
     for task, read in zip(talk.tasks, part.reads, strict=True):
         wanted = set(task.evidence)
@@ -284,8 +296,8 @@ def _rows(study: Study, talk: Talk, part: ReadPart, ks: Sequence[int]) -> tuple[
                     ended=sum(read.ended[:k]),
                     ended_at=tuple(n for n, over in enumerate(read.ended[:k]) if over),
                     evidence=task.evidence,
-                    shortlisted=len(wanted & set(read.shortlist)) if tells_shortlist else None,
-                    kept=len(wanted & set(read.sources[:k])) if names_sources else None,
+                    shortlisted=len(wanted & set(read.shortlist)) if shortlist else None,
+                    kept=len(wanted & set(read.sources[:k])) if sources else None,
                     read_usd=read.usd,
                     read_ms=read.ms,
                     degraded=read.degraded,
