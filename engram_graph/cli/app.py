@@ -41,6 +41,7 @@ from engram_graph.cli.run import (
     FAILED,
     INTERRUPTED,
     NAMESPACE_HELP,
+    OK,
     USAGE,
     Common,
     debugging,
@@ -123,10 +124,12 @@ def run(arguments: Sequence[str]) -> int:
     out = Output("--json" in options)
     debug = "--debug" in options or debugging()
     try:
-        return (
-            typer.main.get_command(app).main(args=own, prog_name="engram", standalone_mode=False)
-            or 0
+        code: int | None = typer.main.get_command(app).main(
+            args=own, prog_name="engram", standalone_mode=False
         )
+        if code == INTERRUPTED:  # typer has taken the exception
+            out.note("interrupted")
+        return code or OK
     except CLICK_ERROR as error:
         return _wrong_usage(error, out)
     except (KeyboardInterrupt, typer.Abort):

@@ -61,6 +61,8 @@ def calibration(
         run.out.data(found.as_dict())
     else:
         _tell_calibration(run, found)
+        if out is not None:
+            run.out.note(f"written: {one_line(str(out))}")
 
 
 def compare(
@@ -210,6 +212,7 @@ def _tell_comparisons(run: Run, found: list[Comparison], margin: float) -> None:
                 for each in shown
             ),
         )
+    run.out.note("note: differences, intervals and bounds are in percentage points")
     if unjudged := sum(each.unjudged for each in found):
         run.out.note(f"note: {unjudged} questions without a label are in no comparison")
 

@@ -40,19 +40,20 @@ def study_picture(found: Report) -> str:
     def reliability(each: Figures) -> Draw:
         def draw(axes: Any) -> None:
             diagram(axes, each.bins)
-            axes.set_title(f"{each.question}\n{each.n} items, ECE {each.ece_plain:.3f}", fontsize=9)
+            figures = f"{each.n} items, plain ECE {each.ece_plain:.3f}"
+            axes.set_title(f"{each.question}\n{figures}", fontsize=9)
 
         return draw
 
     def cost(axes: Any) -> None:
         cost_curve(axes, found.curve)
         axes.set_title("cost C(θ)", fontsize=9)
-        axes.set_xlabel("θ")
+        axes.set_xlabel("threshold θ")
 
     def error(axes: Any) -> None:
         error_curve(axes, found.curve)
         axes.set_title("error E(θ), second decider wrong in 0 to 10 %", fontsize=9)
-        axes.set_xlabel("θ")
+        axes.set_xlabel("threshold θ")
 
     curves = [cost, error] if found.curve else []
     return _panels([*map(reliability, found.questions), *curves])
@@ -62,7 +63,7 @@ def cost_curve(axes: Any, found: Sequence[Escalation], color: str = _BLUE) -> No
     """C(θ): mean cost of an answer when those below θ go to a second decider."""
     thetas = [each.threshold for each in found]
     axes.plot(thetas, [1000 * each.cost for each in found], color=color, label="C(θ)")
-    axes.set_ylabel("USD per 1,000")
+    axes.set_ylabel("USD per 1,000 answers")
     axes.set_ylim(bottom=0)
 
 
@@ -107,8 +108,8 @@ def diagram(axes: Any, bins: Sequence[Any], enough: bool = True) -> None:
         )
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1.08)
-    axes.set_xlabel("probability")
-    axes.set_ylabel("share right")
+    axes.set_xlabel("probability; dots: mean of a bin")
+    axes.set_ylabel("share right; numbers: answers")
 
 
 def _draw(axes: Any, each: QuestionCalibration) -> None:

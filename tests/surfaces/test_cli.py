@@ -294,4 +294,5 @@ def test_interrupted(server: Any, namespace: str, tmp_path: Path) -> None:
         out, err = one.communicate(timeout=240)  # far less than 5,000 messages take
     assert one.returncode == 130
     assert out == ""
+    assert err.rstrip().endswith("interrupted")
     assert "Traceback" not in err

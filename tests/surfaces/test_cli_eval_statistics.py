@@ -33,7 +33,7 @@ def test_the_study_s_calibration(engram: Engram, tmp_path: Path) -> None:
         assert f"{float(shown[len(wanted)]):.4f}" == temperature
     assert "     0.90  0.342105       0.040000  0.002530     0.026316      0.060526" in lines
     svg = drawn.read_text("utf-8")
-    for words in ("relation, escalated", "29 items, ECE 0.148", "cost C(θ)", "USD per 1,000"):
+    for words in ("relation, escalated", "29 items, plain ECE 0.148", "cost C(θ)", "USD per 1,000"):
         assert words in svg
 
 
@@ -103,7 +103,10 @@ def test_all_pairs_are_compared(engram: Engram, results: str) -> None:
     # 10 of 40 only the second has: 2/2^10; the smallest of three p is three times itself
     assert "turns_cosine 3 turns_jev 3 40 0 10 -25.00 0.00195 0.00586 30.0 30.0" in cells
     assert "facts_v2 3 turns_jev 3 39 0 0 +0.00 1 1 30.0 30.0" in cells
-    assert done.err.strip() == "note: 2 questions without a label are in no comparison"
+    assert done.err.splitlines() == [
+        "note: differences, intervals and bounds are in percentage points",
+        "note: 2 questions without a label are in no comparison",
+    ]
     found = engram("eval", "compare", results, "--json").json
     assert [(each["first"], each["second"]) for each in found] == [
         ("facts_v2", "turns_cosine"),

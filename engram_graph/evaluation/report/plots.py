@@ -143,7 +143,7 @@ def latency(group: Group, name: str) -> Plot:
 
 def reliability_diagram(name: str, found: Figures) -> Plot:
     """How often answers were right, by their probability."""
-    said = f"{found.n} answers, ECE {found.ece_plain:.3f}: " + "; ".join(
+    said = f"{found.n} answers, plain ECE {found.ece_plain:.3f}: " + "; ".join(
         f"at {percent(each.confidence)} % right {percent(each.accuracy)} % of {each.n}"
         for each in found.bins
         if each.n

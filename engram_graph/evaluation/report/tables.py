@@ -148,7 +148,8 @@ def accuracy(group: Group) -> Table:
             )
         )
     note = "Percent of the questions that were judged; in brackets Wilson's 95 % interval. "
-    note += "Abstentions are never part of accuracy. Tokens: mean of the memory block."
+    note += "Abstention: of the questions about what was never told; no part of accuracy. "
+    note += "Tokens: mean of the memory block."
     if missing:
         note += f" Without a label, and in no rate: {missing:,} questions at their k."
     return Table(
