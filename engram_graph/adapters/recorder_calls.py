@@ -180,11 +180,14 @@ class Recorder:
 
     async def _done(self, asked: Asked, call: Recorded, used: Used, *, keep: bool) -> None:
         self._recording.charge(call.cost_usd or 0.0)
-        if keep:
-            await self._recording.put(asked, call)
-        if self._recording.watcher is not None:
-            tokens = used.input_tokens, used.output_tokens
-            self._recording.watcher.after(asked, call, tokens)
+        try:
+            # Counted first: of a run that is killed in between, no spending is lost.
+            if self._recording.watcher is not None:
+                tokens = used.input_tokens, used.output_tokens
+                self._recording.watcher.after(asked, call, tokens)
+        finally:
+            if keep:
+                await self._recording.put(asked, call)
 
     def _check_budget(self, budget_usd: float | None) -> None:
         spent = self._recording.spent_usd

@@ -85,7 +85,7 @@ class Watcher(Protocol):
         ...
 
     def after(self, asked: Asked, call: Recorded, tokens: Tokens | None) -> None:
-        """A call gave ``call``, which is kept by now.
+        """A call gave ``call``; a new one is kept after this, whatever it raises.
 
         Args:
             tokens: in and out, as the server told them; None for a call that was replayed.

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram_graph import clock
-from engram_graph.adapters.recording import Asked, Recorded
-from engram_graph.errors import BudgetError, ConfigurationError, InputError
+from engram_graph.adapters.recorder_calls import Made, Recorder
+from engram_graph.adapters.recording import Asked, Recorded, Recording
+from engram_graph.errors import AnsweringError, BudgetError, ConfigurationError, InputError
 from engram_graph.evaluation.study.ledger import Caps, Ledger, spent, tally
 
 PAYEES = {"jev": "jev", "llm": "openai", "rules": None}
@@ -36,6 +37,36 @@ def call(one: Ledger, usd: float | None, *, backend: str = "llm", cached: bool =
 def rows(folder: Path, kind: str) -> list[dict[str, Any]]:
     text = (folder / "ledger.jsonl").read_text(encoding="utf-8")
     return [row for row in map(json.loads, text.splitlines()) if row["row"] == kind]
+
+
+@pytest.mark.anyio
+async def test_a_call_is_counted_before_it_is_kept(tmp_path: Path) -> None:
+    """A run may be killed in between: its spending is then known, and nothing is free by mistake.
+
+    The call that crosses a cap is kept all the same.
+    """
+    recording = Recording(tmp_path / "r.jsonl")
+    asked = Asked("answer", "llm", "m", {})
+    one = ledger(tmp_path, caps=Caps({"openai": 0.1}))
+    seen: list[bool] = []
+
+    class Watcher:
+        before = one.before
+
+        def after(self, asked: Asked, call: Recorded, tokens: Any) -> None:
+            seen.append(recording.get_now(asked) is None)
+            one.after(asked, call, tokens)
+
+    async def make() -> Made:
+        return Made("x", 0.5, 1.0)
+
+    recording.watcher = Watcher()
+    recorder = Recorder(recording, budget_usd=None, failure=AnsweringError, missing=BudgetError)
+    with pytest.raises(BudgetError):
+        await recorder.call(asked, make)
+    assert seen == [True]
+    assert recording.get_now(asked) is not None
+    await recorder.aclose()
 
 
 def test_a_call_is_a_row_of_its_own(tmp_path: Path) -> None:

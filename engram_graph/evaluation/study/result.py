@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from engram_graph.errors import InputError
 
@@ -20,7 +20,7 @@ Label = Literal["CORRECT", "WRONG"]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Row(_Part):
@@ -79,6 +79,16 @@ class Store(_Part):
     latency_ms: tuple[float, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
 
+    @field_validator("closes")
+    @classmethod
+    def _names_sources(cls, closes: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+        for close in closes:
+            for name in ("old_sources", "new_sources"):
+                ids = close.get(name)
+                if not isinstance(ids, list | tuple) or not all(isinstance(i, str) for i in ids):
+                    raise ValueError(f"a close without {name}")
+        return closes
+
 
 class Result(_Part):
     """All of an arm over a dataset.
@@ -106,6 +116,18 @@ class Result(_Part):
     conversations: dict[str, Store] = Field(default_factory=dict)
     rows: tuple[Row, ...] = ()
     scores: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("scores")
+    @classmethod
+    def _by_size(cls, scores: dict[str, Any]) -> dict[str, Any]:
+        for name in ("k", "tokens"):
+            sizes = scores.get(name, {})
+            if not isinstance(sizes, dict) or not all(
+                size.isascii() and size.isdigit() and isinstance(of, dict)
+                for size, of in sizes.items()
+            ):
+                raise ValueError(f"{name} holds no scores by size")
+        return scores
 
     @property
     def ks(self) -> tuple[int, ...]:
@@ -142,11 +164,11 @@ def read_result(path: str | Path) -> Result:
     """A result file.
 
     Raises:
-        InputError: no such file, or another format.
+        InputError: no such file, another format, or a question twice at one k.
     """
     name = Path(path).name
     try:
-        return Result.model_validate_json(Path(path).read_text(encoding="utf-8"))
+        result = Result.model_validate_json(Path(path).read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         raise InputError(f"{name} cannot be read: {reason}", field="file") from None
@@ -158,6 +180,13 @@ def read_result(path: str | Path) -> Result:
             hint="Result files are written by engram eval locomo, longmemeval and updates.",
             field="file",
         ) from None
+    if len({(row.task, row.k) for row in result.rows}) < len(result.rows):
+        raise InputError(
+            f"{name} is no result file: a question comes twice at one k",
+            hint="Result files are written whole; run it again in its folder.",
+            field="file",
+        )
+    return result
 
 
 def read_results(places: list[str]) -> list[Result]:

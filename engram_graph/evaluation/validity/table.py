@@ -16,14 +16,14 @@ Table = tuple[list[str], list[list[str]]]
 
 def by_kind(results: Sequence[Result]) -> Table:
     """Right blocks of ``MAIN_K`` lines: mean over kinds with its interval, then each kind."""
-    asked = [result.scores["k"][MAIN_K] for result in results]
-    kinds = [kind for kind in KINDS if any(kind in each["kinds"] for each in asked)]
+    asked = [_main(result) for result in results]
+    kinds = [kind for kind in KINDS if any(kind in each.get("kinds", {}) for each in asked)]
     rows = [
         [
             result.arm,
-            _percent(each["overall"]),
-            _interval(each["interval"]),
-            *(_percent(each["kinds"].get(kind, {}).get("right")) for kind in kinds),
+            _percent(each.get("overall")),
+            _interval(each.get("interval")),
+            *(_percent(each.get("kinds", {}).get(kind, {}).get("right")) for kind in kinds),
         ]
         for result, each in zip(results, asked, strict=True)
     ]
@@ -33,14 +33,17 @@ def by_kind(results: Sequence[Result]) -> Table:
 def by_budget(results: Sequence[Result]) -> Table:
     """Right blocks of each size, mean over kinds; what goes wrong in those of ``MAIN_K`` lines."""
     ks = sorted({k for each in results for k in each.scores["k"]}, key=int)
-    budgets = sorted({size for each in results for size in each.scores["tokens"]}, key=int)
+    budgets = sorted({size for each in results for size in each.scores.get("tokens", {})}, key=int)
     parts = ("reached", "stale", "first")
     rows = [
         [
             result.arm,
             *(_percent(result.scores["k"].get(k, {}).get("overall")) for k in ks),
-            *(_percent(result.scores["tokens"][size].get("overall")) for size in budgets),
-            *(_percent(result.scores["k"][MAIN_K]["all"][part]) for part in parts),
+            *(
+                _percent(result.scores.get("tokens", {}).get(size, {}).get("overall"))
+                for size in budgets
+            ),
+            *(_percent((_main(result).get("all") or {}).get(part)) for part in parts),
         ]
         for result in results
     ]
@@ -53,9 +56,16 @@ def of_stores(results: Sequence[Result]) -> Table:
     parts = ("precision", "recall", "f1", "moments", "starts", "ends")
     kept = [result for result in results if "store" in result.scores]
     rows = [
-        [result.arm, *(_percent(result.scores["store"][part]) for part in parts)] for result in kept
+        [result.arm, *(_percent(result.scores["store"].get(part)) for part in parts)]
+        for result in kept
     ]
     return ["arm", *(f">{part}" for part in parts)], rows
+
+
+def _main(result: Result) -> dict[str, Any]:
+    """Its scores at ``MAIN_K``; empty where every question asks for more facts than that."""
+    found: dict[str, Any] = result.scores["k"].get(MAIN_K, {})
+    return found
 
 
 def _percent(share: float | None) -> str:
