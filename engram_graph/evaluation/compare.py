@@ -276,8 +276,9 @@ def _compared(first: Result, second: Result, sizes: tuple[int, int], margin: flo
     judged = [pair for pair in pairs if all(row.label is not None for row in pair)]
     if len(judged) < 2:
         raise InputError(
-            f"{first.arm} and {second.arm} share {len(judged)} judged questions",
-            hint="Comparing needs result files of runs that answered and judged.",
+            f"{first.arm} and {second.arm} share {len(judged)} judged "
+            f"question{'' if len(judged) == 1 else 's'} that count for accuracy",
+            hint="Comparing needs two at least, in result files of runs that answered and judged.",
         )
     clusters: dict[str, list[int]] = {}
     for row, other in judged:
