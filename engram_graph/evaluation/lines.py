@@ -9,6 +9,8 @@ from typing import Any
 
 from engram_graph.errors import InputError
 
+_HINT = "It needs one JSON object a line."
+
 
 def numbered(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """(number of the line, object) for each line that is not blank.
@@ -31,9 +33,11 @@ def numbered(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{name}, line {number}: no JSON ({error})", line=number) from None
+            raise InputError(
+                f"{name}, line {number}: no JSON ({error})", hint=_HINT, line=number
+            ) from None
         if not isinstance(value, dict):
-            raise InputError(f"{name}, line {number}: no JSON object", line=number)
+            raise InputError(f"{name}, line {number}: no JSON object", hint=_HINT, line=number)
         yield number, value
     if empty:
-        raise InputError(f"{name} is empty", hint="It needs one JSON object a line.")
+        raise InputError(f"{name} is empty", hint=_HINT)

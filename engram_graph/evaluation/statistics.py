@@ -96,7 +96,12 @@ def power(deviation: float, n: int, true_difference: float = 0.0, margin: float 
 
     Args:
         deviation: of the paired differences. true_difference: first less second, such as −.01.
+
+    Raises:
+        InputError: no deviation above 0, or no question.
     """
+    if not deviation > 0 or n < 1:
+        raise InputError(f"no power of {n} questions with a deviation of {deviation:g}")
     try:
         from statsmodels.stats.power import normal_power
     except ImportError as error:

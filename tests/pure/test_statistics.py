@@ -175,6 +175,12 @@ def test_power_grows_from_alpha_at_the_margin(difference: float, step: float, n:
     assert statistics.power(0.4, n + 100) > statistics.power(0.4, n) or n > 1000
 
 
+@pytest.mark.parametrize(("deviation", "n"), [(0.0, 10), (-1.0, 10), (float("nan"), 10), (0.3, 0)])
+def test_no_power_of_nothing(deviation: float, n: int) -> None:
+    with pytest.raises(InputError, match="no power"):
+        statistics.power(deviation, n)
+
+
 def test_the_share_of_the_gain() -> None:
     """By counts of 778 questions: 603 of the full arm, 599, and 534 of cosine at 6."""
     assert round(statistics.share_of_gain(599, 534, 603), 3) == 0.942

@@ -160,6 +160,25 @@ def test_another_key_is_refused(tmp_path: Path) -> None:
         read_back(sheet, tmp_path / "none.csv")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("k", "six"), ("questions", "many"), ("side", "left"), ("label", "MAYBE")],
+)
+def test_a_damaged_key_is_refused(tmp_path: Path, name: str, value: str) -> None:
+    both = made()
+    rows = table(both.key)
+    rows[0][name] = value
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    (tmp_path / "sheet.csv").write_bytes(both.sheet)
+    (tmp_path / "key.csv").write_text(stream.getvalue(), encoding="utf-8")
+    with pytest.raises(InputError, match="no row of a key") as caught:
+        read_back(tmp_path / "sheet.csv", tmp_path / "key.csv")
+    assert caught.value.hint
+
+
 def test_k_is_asked_for_where_there_are_several() -> None:
     one = result("mem0", "CW", 3)
     assert only_k(one, None) == 3

@@ -25,6 +25,7 @@ SEED: Final = 0
 VERDICTS: Final = {"correct": "CORRECT", "partly": "PARTLY", "wrong": "WRONG"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _SIDES = ("first", "second")
+_LABELS = ("CORRECT", "WRONG")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ def read_back(sheet: Path, key: Path) -> Audit:
             word, or no question is graded.
         MissingExtraError: scipy is not installed.
     """
-    keys = {row["row"]: row for row in _rows(key, KEY)}
+    keys = _keys(key)
     given: dict[str, str] = {}
     for row in _rows(sheet, SHEET):
         place = row["row"].strip()
@@ -157,7 +158,11 @@ def read_back(sheet: Path, key: Path) -> Audit:
         sides[known["side"]] = given.get(place, ""), known["label"]
     graded = [pair for pair in map(_both, by_task.values()) if pair is not None]
     if not graded:
-        raise InputError("no question has a verdict on both answers yet", field="verdict")
+        raise InputError(
+            "no question has a verdict on both answers yet",
+            hint="Graders write " + ", ".join(VERDICTS) + " into its last column.",
+            field="verdict",
+        )
     told = [(given.get(place, ""), known["label"]) for place, known in keys.items()]
     arms = {known["side"]: (known["arm"], int(known["k"])) for known in keys.values()}
     questions = int(next(iter(keys.values()))["questions"])
@@ -173,6 +178,20 @@ def read_back(sheet: Path, key: Path) -> Audit:
         strict=_reading(told, graded, ("CORRECT",), questions),
         lenient=_reading(told, graded, ("CORRECT", "PARTLY"), questions),
     )
+
+
+def _keys(path: Path) -> dict[str, dict[str, str]]:
+    """Rows of the key by their number."""
+    keys = {row["row"]: row for row in _rows(path, KEY)}
+    for place, row in keys.items():
+        numbers = all(row[name].isascii() and row[name].isdigit() for name in ("k", "questions"))
+        if not numbers or row["side"] not in _SIDES or row["label"] not in _LABELS:
+            raise InputError(
+                f"row {place or '?'} of {path.name} is no row of a key",
+                hint="Use the key as `engram eval audit` wrote it.",
+                field="key",
+            )
+    return keys
 
 
 def _reading(
