@@ -63,7 +63,7 @@ async def updates(
 
     if check is not None:
         return _checked(run, form.load(check))
-    conversations = _of_kinds(form.load(file) if file else form.shipped(), kind or ())
+    conversations = _of_kinds(form.usable(form.load(file)) if file else form.shipped(), kind or ())
     arms = chosen([*OFFLINE, *_all()] if EVERY in (arm or ()) else arm or OFFLINE)
     if out is None:
         raise InputError("--out is missing", hint="Pass a folder for the results.", field="out")

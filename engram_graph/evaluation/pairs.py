@@ -120,7 +120,7 @@ def load_pairs(path: str | Path, answers: str = ANSWERS) -> list[tuple[Pair, Rec
     Raises:
         InputError: no such file, or a line that is no such pair, with its number.
     """
-    found = []
+    found: list[tuple[Pair, Recorded]] = []
     name = Path(path).name
     for number, value in numbered(path):
         try:
@@ -131,7 +131,14 @@ def load_pairs(path: str | Path, answers: str = ANSWERS) -> list[tuple[Pair, Rec
                     hint=f"There are: {', '.join(pair.recorded) or 'none'}",
                     line=number,
                 )
-            found.append((pair, Recorded.model_validate(pair.recorded[answers])))
+            told = Recorded.model_validate(pair.recorded[answers])
+            if any(pair.id == other.id for other, _ in found):
+                raise InputError(
+                    f"{name}, line {number}: two pairs are called {pair.id!r}",
+                    hint="Each pair counts once: take one out.",
+                    line=number,
+                )
+            found.append((pair, told))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(str(part) for part in first["loc"])

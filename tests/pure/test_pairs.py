@@ -134,7 +134,7 @@ def test_why_a_fact_stays_open(tmp_path: Path, changes: dict[str, Any], why: str
 
 def test_a_close_that_is_wrong_is_counted(tmp_path: Path) -> None:
     kept = {"relation": "new", "accepted": ["new"], "temporal_status": "past", "action": "keep"}
-    rows = decide(load_pairs(written(tmp_path, line(), line(expected=kept))))
+    rows = decide(load_pairs(written(tmp_path, line(), line(id="p2", expected=kept))))
     found = summary(rows)
     assert (found["right_closes"], found["false_closes"]) == (1, 1)
     assert (found["accepted"], found["temporal"], found["to_close"]) == (1, 1, 1)
@@ -161,6 +161,7 @@ def test_without_edge_types_the_relation_is_unknown(tmp_path: Path) -> None:
             "line 2: relation_to_candidate.maybe",
         ),
         (line(expected={"relation": "update"}), "line 2: expected"),
+        (line(), "line 2: two pairs are called 'p1'"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, second: Any, message: str) -> None:

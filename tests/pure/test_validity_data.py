@@ -202,3 +202,27 @@ def test_turns_keep_their_order_and_questions_their_evidence() -> None:
         assert [each.said_at for each in turns] == sorted({each.said_at for each in turns})
         known = {each.source_id for each in turns}
         assert all(set(task.evidence) <= known for task in talk(conversation).tasks)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda value: value["questions"][0].update(current=["nobody"]),
+        lambda value: value["questions"][0].update(stale=["nobody"]),
+        lambda value: value["questions"][0].update(evidence=["t99"]),
+        lambda value: value["facts"][0].update(told_in=["t99"]),
+        lambda value: value["facts"][0].update(ended_in="t99"),
+        lambda value: value["facts"].append(value["facts"][0]),
+        lambda value: value["questions"].append(value["questions"][0]),
+        lambda value: value["sessions"].append(value["sessions"][0]),
+    ],
+)
+def test_what_cannot_be_run_is_refused(change: Callable[[Raw], None]) -> None:
+    assert form.usable(SHIPPED) == SHIPPED
+    value = raw("change-01")
+    change(value)
+    with pytest.raises(InputError) as caught:
+        form.usable([form.Conversation.model_validate(value)])
+    assert caught.value.hint
+    with pytest.raises(InputError, match="twice"):
+        form.usable([BY_ID["change-01"]] * 2)

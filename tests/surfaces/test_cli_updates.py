@@ -28,6 +28,11 @@ def test_a_file_is_checked(engram: Engram, tmp_path: Path) -> None:
     assert wrong.code == 1
     assert wrong.json["wrong"] == [f"{one.id}: {one.facts[0].id}: no turn t99"]
 
+    run = engram("eval", "updates", "--file", str(path), "--out", str(tmp_path / "out"))
+    assert run.code == 2
+    assert "t99" in run.err
+    assert not (tmp_path / "out").exists()
+
 
 def test_what_is_not_there_is_refused(engram: Engram, tmp_path: Path) -> None:
     kind = engram("eval", "updates", "--kind", "gossip", "--out", str(tmp_path))

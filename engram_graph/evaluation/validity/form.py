@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 from importlib import resources
@@ -29,6 +30,7 @@ KINDS = {
     "crowded": "an old value is said many times, the current one once",
 }
 """Kind of a conversation → what it tests."""
+_CHECK = "`engram eval updates --check FILE` tells all that is wrong in it."
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 EndedBy = Literal["replaced", "said", "done", "told"]
 
@@ -153,6 +155,31 @@ def load(path: str | Path) -> tuple[Conversation, ...]:
         InputError: no such file, or a line that is no conversation (with its number).
     """
     return tuple(_read(path))
+
+
+def usable(conversations: Sequence[Conversation]) -> tuple[Conversation, ...]:
+    """``conversations``, if they can be run: every id leads somewhere, and none is there twice.
+
+    Raises:
+        InputError: one does not; ``check.check`` tells what else disagrees.
+    """
+    questions = [one.id for each in conversations for one in each.questions]
+    for ids in ([each.id for each in conversations], questions):
+        for name, number in Counter(ids).items():
+            if number > 1:
+                raise InputError(f"{name}: this id is there twice", hint=_CHECK)
+    for each in conversations:
+        facts = [fact.id for fact in each.facts]
+        turns = [turn.id for session in each.sessions for turn in session.turns]
+        for kind, ids in (("fact", facts), ("turn", turns)):
+            if len(set(ids)) < len(ids):
+                raise InputError(f"{each.id}: a {kind}'s id is there twice", hint=_CHECK)
+        named = {name for one in each.questions for name in (*one.current, *one.stale)}
+        said = {name for fact in each.facts for name in (*fact.told_in, fact.ended_in)} - {None}
+        said |= {name for question in each.questions for name in question.evidence}
+        for lost in sorted(named - set(facts)) + sorted(map(str, said - set(turns))):
+            raise InputError(f"{each.id}: nothing is called {lost!r}", hint=_CHECK)
+    return tuple(conversations)
 
 
 def shipped() -> tuple[Conversation, ...]:
