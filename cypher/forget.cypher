@@ -211,7 +211,7 @@ WHERE f.namespace = $namespace
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
 OPTIONAL MATCH (s)-[r:$(CASE WHEN f.negated THEN 'NEGATED' ELSE toUpper(f.predicate) END)]->(o)
-WHERE r.fact_id = f.id
+WHERE coalesce(r.fact_id, '') = f.id  // not by an index: see candidates
 OPTIONAL MATCH (f)<-[:ABOUT]-(w:Feedback)
 DELETE r
 DETACH DELETE f, w

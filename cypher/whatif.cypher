@@ -103,7 +103,7 @@ WHERE f.namespace = $namespace AND f.predicate IS NOT NULL
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
 MATCH (s)-[edge:$(CASE WHEN f.negated THEN 'NEGATED' ELSE toUpper(f.predicate) END)]->(o)
-WHERE edge.fact_id = f.id
+WHERE coalesce(edge.fact_id, '') = f.id  // not by an index: see candidates
 WITH r, f, edge, COLLECT { MATCH (f)-[stated:STATED_IN]->(:Message) RETURN stated } AS sources
 CREATE (r)-[:REPLACED]->(f)
 SET f:Replaced, f.was = 'Fact', f.sources = [each IN sources | endNode(each).id],
@@ -167,7 +167,7 @@ WHERE f.namespace = $replayed
 MATCH (f)-[:SUBJECT]->(s:Entity)
 MATCH (f)-[:OBJECT]->(o:Entity)
 MATCH (s)-[edge:$(CASE WHEN f.negated THEN 'NEGATED' ELSE toUpper(f.predicate) END)]->(o)
-WHERE edge.fact_id = f.id
+WHERE coalesce(edge.fact_id, '') = f.id  // not by an index: see candidates
 SET f.id = row.id, f.namespace = $namespace, f.namespace_key = $namespace_key,
   f.version = row.version, f.read_at = row.read_at,
   edge.fact_id = row.id, edge.namespace = $namespace

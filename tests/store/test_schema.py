@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, LiteralString
 
 import anyio
+import neo4j
 import pytest
 from neo4j.exceptions import ClientError, Neo4jError, TransientError
 
+from engram_graph import clock
 from engram_graph.adapters.embed_hash import HashEmbedder
 from engram_graph.errors import (
     ConfigurationError,
@@ -23,7 +26,12 @@ from engram_graph.errors import (
 )
 from engram_graph.graph import driver, places, schema
 from engram_graph.graph.driver import Graph, parse_version, translate
-from engram_graph.graph.queries import load, migrations
+from engram_graph.graph.queries import cypher_folder, load, migrations
+from engram_graph.graph.surroundings import surroundings
+from engram_graph.memory import AsyncMemory
+from engram_graph.rules.situation import Place
+from engram_graph.rules.thresholds import Thresholds
+from engram_graph.settings import Settings
 
 pytestmark = pytest.mark.anyio
 
@@ -257,6 +265,72 @@ async def test_a_vector_of_another_dimension_is_a_dimension_error(blank: Graph) 
             limit=3,
             scan=3,
         )
+
+
+# -- what the planner chooses while little is stored ----------------------------------------------
+
+
+def operators(plan: dict[str, Any]) -> list[tuple[str, str]]:
+    """(operator, details) of a plan, all of them."""
+    here = (str(plan["operatorType"]), str(plan["args"].get("Details", "")))
+    return [here] + [one for child in plan.get("children", []) for one in operators(child)]
+
+
+async def test_no_statement_searches_a_relationship_index_by_dynamic_types(
+    blank: Graph, empty_server: Any
+) -> None:
+    """Neo4j 2026.09 then takes the ends of the relationship before for those of this one."""
+    await schema.migrate(blank, PACKAGED.model, 384)
+    statements = [
+        query
+        for file in sorted(cypher_folder().glob("*.cypher"))
+        for query in load(file.stem).values()
+        if re.search(r"\[\w*:\$", query.text)
+    ]
+    assert len(statements) > 10
+    wrong = []
+    with (
+        neo4j.GraphDatabase.driver(
+            empty_server.uri,
+            auth=(empty_server.username, empty_server.password),
+            notifications_min_severity="OFF",
+        ) as driver,
+        driver.session() as session,
+    ):
+        for query in statements:
+            text: LiteralString = "EXPLAIN " + query.text
+            plan = session.run(text, dict.fromkeys(query.params)).consume().plan
+            assert plan is not None
+            # By types alone it is right; behind the pattern stands what the index is searched for.
+            wrong += [
+                query.name
+                for operator, details in operators(plan)
+                if re.match(r"Dynamic\w*RelationshipType", operator)
+                and not re.search(r"\]->?\(\w*\)$", details)
+            ]
+    assert wrong == []
+
+
+async def test_a_young_database_compares_a_fact_with_those_of_its_subject(
+    blank: Graph, empty_server: Any
+) -> None:
+    settings = Settings(
+        neo4j_uri=empty_server.uri,
+        neo4j_username=empty_server.username,
+        neo4j_password=empty_server.password,
+        embedder="hash",
+        extractor="patterns",
+    )
+    async with AsyncMemory("young", settings=settings) as memory:
+        for number, who in enumerate(("Ann", "Bob", "Ann", "Cyd", "Bob", "Dan", "Ann")):
+            await memory.remember(who, "related_to", f"thing {number}")
+        for who, things in (("ann", {0, 2, 6}), ("bob", {1, 4}), ("cyd", {3}), ("dan", {5})):
+            place = Place("young", "none", who, "related_to", "thing 4", (), clock.now())
+            around = await surroundings(blank, place, None, Thresholds(), clock.now())
+            kept = {each.fact.object for each in around.candidates if "related" in each.how}
+            assert kept == {f"thing {number}" for number in things}
+            twins = [each.fact.subject for each in around.candidates if "twin" in each.how]
+            assert twins == (["Bob"] if who == "bob" else [])
 
 
 # -- connections ----------------------------------------------------------------------------------
