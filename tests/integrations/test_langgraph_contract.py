@@ -32,12 +32,13 @@ def sdist_tests(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not archive.exists():
             command = ("-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", pin)
             subprocess.run([sys.executable, *command, "-d", str(folder)], check=True)
-    unpacked = tmp_path_factory.mktemp("sdist")
+    found = tmp_path_factory.mktemp("sdist") / "tests"
+    found.mkdir()
     with tarfile.open(archive) as tar:
         for name in ("__init__.py", "embed_test_utils.py", "test_store.py"):
-            member = f"{archive.name.removesuffix('.tar.gz')}/tests/{name}"
-            tar.extract(member, unpacked, filter="data")
-    (found,) = unpacked.glob("*/tests")
+            member = tar.extractfile(f"{archive.name.removesuffix('.tar.gz')}/tests/{name}")
+            assert member is not None
+            (found / name).write_bytes(member.read())
     return found
 
 
