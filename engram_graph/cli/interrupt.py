@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import FrameType
 
 
-@contextmanager
-def interruptible() -> Iterator[None]:
+def interruptible() -> AbstractContextManager[None]:
     """Let Ctrl-C end blocking work at once, also below ``asyncio.run``."""
-    try:
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    except ValueError:  # not the main thread
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return _handled(signal.SIGINT, signal.default_int_handler)
+
+
+def terminable() -> AbstractContextManager[None]:
+    """Take SIGTERM for Ctrl-C, so that what is released on the way out is released."""
+    return _handled(signal.SIGTERM, signal.default_int_handler)
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """Take SIGTERM for Ctrl-C, so that what is released on the way out is released."""
-
-    def end(number: int, _: object) -> None:
-        raise KeyboardInterrupt
-
+def _handled(number: int, handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
     try:
-        before = signal.signal(signal.SIGTERM, end)
+        before = signal.signal(number, handler)
     except ValueError:  # not the main thread
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(number, before)

@@ -11,6 +11,7 @@ import anyio
 import neo4j
 import pytest
 from neo4j.exceptions import ClientError, Neo4jError, TransientError
+from test_queries import operators
 
 from engram_graph import clock
 from engram_graph.adapters.embed_hash import HashEmbedder
@@ -268,12 +269,6 @@ async def test_a_vector_of_another_dimension_is_a_dimension_error(blank: Graph) 
 
 
 # -- what the planner chooses while little is stored ----------------------------------------------
-
-
-def operators(plan: dict[str, Any]) -> list[tuple[str, str]]:
-    """(operator, details) of a plan, all of them."""
-    here = (str(plan["operatorType"]), str(plan["args"].get("Details", "")))
-    return [here] + [one for child in plan.get("children", []) for one in operators(child)]
 
 
 async def test_no_statement_searches_a_relationship_index_by_dynamic_types(
